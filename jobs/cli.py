@@ -100,7 +100,7 @@ class CommandGroup(WholeHelp):
 
 def usage_sentence(error: click.UsageError, path: str) -> str:
     """How a command is used wrongly, and where its usage is. An option is proposed only if it is spelt much alike."""
-    sentence = error.format_message().rstrip(".")
+    sentence = " ".join(error.format_message().split()).replace("'. Choose from: ", "', one of ").rstrip(".")
     if isinstance(error, click.NoSuchOption):
         from difflib import get_close_matches
 

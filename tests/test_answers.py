@@ -597,8 +597,14 @@ def test_a_plan_leaves_out_brokers_that_are_not_there(warehouse: Path) -> None:
 @pytest.mark.parametrize(
     ("brokers", "message"),
     [
-        ("2,9", "Replication factor 2; expected 1 to 1, the number of brokers: no line names broker 9."),
-        ("8,9", "Replication factor 2; there is no broker to place replicas on: no line names brokers 8, 9."),
+        (
+            "2,9",
+            "Topic pay-in has replication factor 2, but there is only 1 broker to place it on: no line names broker 9.",
+        ),
+        (
+            "8,9",
+            "Topic pay-in has replication factor 2, but there is no broker to place it on: no line names brokers 8, 9.",
+        ),
         ("2,3,2", "--broker-list names broker 2 twice."),
     ],
 )
@@ -610,7 +616,7 @@ def test_a_plan_that_the_tool_would_refuse(warehouse: Path, brokers: str, messag
 def test_a_plan_that_lacks_a_broker_which_was_away(warehouse: Path) -> None:
     """Broker 1 left at 10:05."""
     result = run(warehouse, "reassign", "generate", "--broker-list", "1,2", "--at", "10:07")
-    reason = "Replication factor 2; expected 1 to 1, the number of brokers: broker 1 was not there."
+    reason = "Topic pay-in has replication factor 2, but there is only 1 broker to place it on: broker 1 was not there."
     assert (result.exit_code, result.stderr) == (2, f"kafka-rewind: {reason}\n")
 
 

@@ -605,6 +605,8 @@ def test_a_controller_that_resigns_behind_the_election_of_the_next_one(tmp_path:
         ("pay-inn-0",): "There is no topic pay-inn in the logs; did you mean pay-in?",
         ("broker", "9"): "There is no broker 9 in the logs; there are 1, 2, 3.",
         ("nonsense",): "'nonsense' is no partition; give one such as orders-3, or `broker 3`, or `controller`.",
+        ("pay-in-0", "pay-in-1"): "'pay-in-0 pay-in-1' is no partition; give one such as orders-3, or `broker 3`, or "
+        "`controller`.",
         ("broker-1",): "'broker-1' is no partition; of a broker ask `why broker 1`.",
         ("Node", "1"): "'Node 1' is no partition; of a broker ask `why broker 1`.",
         ("controller", "3"): "'controller 3' is no partition; ask `why controller`, with --at for the one of that "

@@ -70,7 +70,7 @@ def _story(opened: OpenedCluster, subject: str, at: datetime | None, most: int) 
     if match := re.fullmatch(r"broker (\d{1,9})", subject, re.ASCII):
         return broker_story(opened, int(match[1]), at, most)
     topic, dash, partition = subject.rpartition("-")
-    is_partition = bool(dash and re.fullmatch(r"\d{1,9}", partition, re.ASCII))
+    is_partition = bool(dash and re.fullmatch(r"\d{1,9}", partition, re.ASCII)) and " " not in topic
     if (hint := _hint(subject)) and not (is_partition and partitions_of(opened, topic)):
         raise BadInput(hint)
     if is_partition:

@@ -126,13 +126,20 @@ def _need_kraft_3(controller: Controller, requests: str) -> None:
 
 def generate(partitions: Sequence[Partition], brokers: Sequence[int], start_index: int) -> list[Partition]:
     """The plan that `kafka-reassign-partitions --generate` proposes without racks: each topic placed anew over some
-    brokers, with the replication factor that it has. Kafka draws the start; ValueError for too few brokers."""
+    brokers, with the replication factor that it has. Kafka draws the start; ValueError for too few brokers, of the
+    first topic that has too few."""
     by_topic: dict[str, list[Partition]] = {}
     for partition in partitions:
         by_topic.setdefault(partition.topic, []).append(partition)
     proposed = []
-    for of_topic in by_topic.values():
-        placed = place_rack_unaware(sorted(brokers), len(of_topic), len(of_topic[0].replicas), start_index)
+    for topic, of_topic in by_topic.items():
+        replication_factor = len(of_topic[0].replicas)
+        if replication_factor > len(brokers):
+            there = {0: "is no broker", 1: "is only 1 broker"}.get(len(brokers), f"are only {len(brokers)} brokers")
+            raise ValueError(
+                f"Topic {topic} has replication factor {replication_factor}, but there {there} to place it on"
+            )
+        placed = place_rack_unaware(sorted(brokers), len(of_topic), replication_factor, start_index)
         for number, partition in enumerate(sorted(of_topic, key=lambda p: p.partition)):
             proposed.append(replace(partition, replicas=placed[number]))
     return proposed

@@ -289,6 +289,32 @@ def test_a_fenced_leader_leads_nothing(case: str) -> None:
     )
 
 
+REPLACED = {  # spans of brokers, lines, ISR -> leader as shown at 11:00; the last state has broker 2 as leader
+    "gone, another in sync is there": ([span(1, "10:10"), span(2, "10:10", "10:59:55")], [], (1, 2), None),
+    "gone just now": ([span(1, "10:10"), span(2, "10:10", "10:59:55.001")], [], (1, 2), 2),
+    "the other one came just now": ([span(1, "10:59:55.001"), span(2, "10:10", "10:50")], [], (1, 2), 2),
+    "the other one is out of sync": ([span(1, "10:10"), span(2, "10:10", "10:50")], [], (2,), 2),
+    "the ISR is unknown": ([span(1, "10:10"), span(2, "10:10", "10:50")], [], None, 2),
+    "the other one is gone, too": ([span(1, "10:10", "10:59:59"), span(2, "10:10", "10:50")], [], (1, 2), 2),
+    "the other one is leaving": (
+        [span(1, "10:10"), span(2, "10:10", "10:50")], [line("leaving", "10:40", broker=1)], (1, 2), 2,
+    ),
+    "it is there": ([span(1, "10:10"), span(2, "10:10")], [], (1, 2), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REPLACED)
+def test_a_dead_leader_whose_place_another_one_had_to_take_leads_no_more(case: str) -> None:
+    """Where logs are missing: with ZooKeeper, too, another replica in sync is elected at once."""
+    spans, lines, isr, leader = REPLACED[case]
+    p = DescribedPartition(0, leader=2, isr=isr, replicas=(2, 1), leader_epoch=4, partition_epoch=6)
+    state = cluster_state_of(ZK, TERM, spans, [DescribedTopic("pay", (p,))], lines, at("11:00"))
+    ((shown,),) = (topic.partitions for topic in state.topics)
+    known = (2, isr, 4, 6, False) if leader == 2 else (None, None, None, None, True)
+    assert (shown.leader, shown.isr, shown.leader_epoch, shown.partition_epoch, shown.inferred) == known
+    assert shown.replicas == (2, 1)
+
+
 # ---- the output -----------------------------------------------------------------------------------------------------
 def snapshot(asked: str = "11:00", *topics: DescribedTopic, tool: Tool = ZK, notes: tuple[str, ...] = ()) -> Snapshot:
     brokers = [

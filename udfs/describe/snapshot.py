@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from schemas.kafka_values import METADATA_LOG, NO_LEADER
@@ -235,6 +235,31 @@ def _unfenced(p: DescribedPartition, alive: Alive) -> DescribedPartition:
     )  # fmt: skip
 
 
+MOST_ELECTION = timedelta(seconds=5)
+"""So soon after a ZooKeeper controller has found a leader gone it has elected another replica in sync that is there."""
+
+
+def without_replaced_leaders(
+    topics: Iterable[DescribedTopic], members: Iterable[BrokerStatus], registrations: Iterable[Row], at: datetime
+) -> list[DescribedTopic]:
+    """Topics of a ZooKeeper cluster without leaders that had gone MOST_ELECTION before, while another replica in sync
+    was there all that time: some other one leads, or the ISR was another, and no line shows that state."""
+    electable = {member.broker for member in members if member.state == "alive"}
+    gone, there = set(), set()
+    for row in registrations:
+        if row["until"] is not None and row["until"] <= at - MOST_ELECTION:
+            gone.add(row["broker"])
+        elif row["broker"] in electable and row["since"] <= at - MOST_ELECTION:
+            there.add(row["broker"])
+
+    def as_known(p: DescribedPartition) -> DescribedPartition:
+        if p.leader not in gone or not there.intersection(p.isr or ()):
+            return p
+        return replace(p, leader=None, leader_epoch=None, partition_epoch=None, isr=None, inferred=True)
+
+    return [replace(topic, partitions=tuple(map(as_known, topic.partitions))) for topic in topics]
+
+
 # ---- brokers and the controller -------------------------------------------------------------------------------------
 def controller_term_of(row: Row | None, at: datetime) -> ControllerTerm:
     """The controller, from the last row of CONTROLLER_TIMELINE that had begun."""
@@ -274,6 +299,8 @@ def cluster_state_of(
     members += [BrokerStatus(broker, "unknown") for broker in assigned - set(by_broker)]
     alive = alive_of(members)
     topics = without_fenced_leaders(tool, topics, alive)
+    if not tool.kraft:
+        topics = without_replaced_leaders(topics, members, by_broker.values(), at)
     dirs: dict[int, set[PartitionId]] = {}
     states: dict[PartitionId | ReplicaId, str] = {}
     for r in context_lines:

@@ -77,7 +77,7 @@ ELECTIONS = table(
         "latency_ms",
         LONG,
         "Time from the loss of the old leader to this election, ms: from the state without a leader; where there was "
-        "none, from when its broker surely had gone (the end of its session, the begin of its shutdown) or its log "
+        "none, from when its broker surely had gone (the end of its session, the start of its shutdown) or its log "
         "directory had failed.",
         null="the leader was not lost, or unknown",
     ),
@@ -144,7 +144,7 @@ OFFLINE_PARTITIONS = table(
         "duration_ms",
         LONG,
         "Length of the interval, ms.",
-        null="unknown: it was offline at the end of the logs, or lines about the begin or the end are missing",
+        null="unknown: it was offline at the end of the logs, or lines about the start or the end are missing",
     ),
     column(
         "at_least_ms",

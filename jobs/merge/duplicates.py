@@ -22,7 +22,7 @@ def without_duplicates(logs: list[Log], say: Callable[[str], None]) -> list[Log]
                 say(same_content(log, other))
                 break
             if is_begin(other.open, log.open):
-                say(f"{other.name} is the begin of {log.name}, which is read instead (--keep-duplicates reads both).")
+                say(f"{other.name} is the start of {log.name}, which is read instead (--keep-duplicates reads both).")
                 distinct[distinct.index(other)] = log
                 break
         else:

@@ -259,6 +259,23 @@ def test_availability_counts_partition_time(warehouse: Path) -> None:
     assert topic["under_min_isr_ms"] is None
 
 
+def test_availability_has_one_bound_where_the_logs_cannot_tell_all_outages(tmp_path: Path) -> None:
+    """2.4 without TRACE: of a lost leader there need be no line."""
+    without = night(tmp_path / "w", {"control_requests": []})
+    (topic,) = data(without, "availability")["topics"]
+    assert (topic["availability_at_least"], topic["leaderless_at_most_ms"]) == (None, None)
+    assert topic["availability_at_most"] == pytest.approx(0.849766)
+    text = run(without, "availability").stdout
+    assert text.replace("\n", " ").startswith(
+        f"1 topic of 1 had partitions without a leader {SPAN}, the worst of them pay-in: available at most 84.977 %, at "
+        "least 2 min 59 s of partition time lost."
+    )
+    assert " 2  at most 84.977 %      2 min 59 s " in text
+    none = night(tmp_path / "none", {"control_requests": [], "offline_partitions": []})
+    answer = data(none, "availability")["answer"]
+    assert answer == f"Whether a partition was without a leader {SPAN} cannot be told from these logs."
+
+
 def test_time_below_min_isr_is_known_where_a_line_sets_it(tmp_path: Path) -> None:
     """It was never below 2: that is a zero that is known. Settings of others say nothing of it."""
     setting = {"resource_type": "topic", "topic": "pay-in", "at": moment("10:00:01"), "first_seen": True}

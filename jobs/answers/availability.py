@@ -21,7 +21,8 @@ AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", "config_chang
 def availability_answer(opened: OpenedCluster) -> Listing:
     """Topics, the worst first. Time of a partition counts from its first state to its deletion or the end of the logs.
 
-    The time in which it waits without a leader for its topic to be deleted counts neither as time nor as lost.
+    The time in which it waits without a leader for its topic to be deleted counts neither as time nor as lost. Where
+    the logs cannot tell all outages only one bound of each is known, the other one is None.
     """
     topics = opened.rows(_query(opened))
     for row in topics:
@@ -35,7 +36,9 @@ def availability_answer(opened: OpenedCluster) -> Listing:
     missing = missing_facts(opened)
     unknown = []
     if OUTAGES in missing:
-        unknown.append(f"Whether there were more outages {cannot_be_told(missing[OUTAGES])}: these are upper bounds.")
+        unknown.append(f"Whether there were more outages {cannot_be_told(missing[OUTAGES])}.")
+        for row in topics:
+            row["availability_at_least"] = row["leaderless_at_most_ms"] = None
     if any(row["under_min_isr_ms"] is None for row in topics):
         unknown.append("Time below min.insync.replicas, of topics of which no line and no setting names it.")
     if partly := [row["topic"] for row in topics if row["unknown_state_ms"]]:
@@ -53,7 +56,7 @@ def availability_answer(opened: OpenedCluster) -> Listing:
     ]  # fmt: skip
     head = ["topic", "partitions", "available", "without leader", "outages", "under min ISR", "under-replicated"]
     lines = [*in_columns(head, cells, (1, 2, 3, 4, 5, 6)), *_left_out(topics)]
-    return Listing(opened.cluster, _sentence(opened, topics), lines, unknown, {"topics": topics})
+    return Listing(opened.cluster, _sentence(opened, topics, OUTAGES in missing), lines, unknown, {"topics": topics})
 
 
 def _left_out(topics: Sequence[Row]) -> list[str]:
@@ -114,7 +117,10 @@ def _part(known_ms: int, lost_ms: int) -> float:
 
 def _percents(row: Row) -> str:
     """`99.31 %`, or bounds; never rounded up to 100."""
-    least, most = (_percent(row[name]) for name in ("availability_at_least", "availability_at_most"))
+    most = _percent(row["availability_at_most"])
+    if row["availability_at_least"] is None:
+        return f"at most {most} %"
+    least = _percent(row["availability_at_least"])
     return f"{most} %" if least == most else f"{least} to {most} %"
 
 
@@ -123,16 +129,18 @@ def _percent(part: float) -> str:
     return "99.999" if text == "100.000" and part < 1 else text
 
 
-def _sentence(opened: OpenedCluster, topics: Sequence[Row]) -> str:
+def _sentence(opened: OpenedCluster, topics: Sequence[Row], is_unknown: bool) -> str:
     span = span_text(opened.first, opened.last)
     if not topics:
         return f"No partition is in the logs {span}."
     lost = [row for row in topics if row["outages"]]
+    if not lost and is_unknown:
+        return f"Whether a partition was without a leader {span} cannot be told from these logs."
     if not lost:
         which = "The only topic" if len(topics) == 1 else f"All {plural(len(topics), 'topic')}"
         return f"{which} had leaders {span}, as far as the logs go."
     worst = lost[0]
-    lost_time = duration(worst["leaderless_at_least_ms"])
+    lost_time = f"{'at least ' if is_unknown else ''}{duration(worst['leaderless_at_least_ms'])}"
     return (
         f"{plural(len(lost), 'topic')} of {len(topics):,} had partitions without a leader {span}, the worst of them "
         f"{worst['topic']}: available {_percents(worst)}, {lost_time} of partition time lost."

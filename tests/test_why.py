@@ -597,6 +597,20 @@ def test_a_controller_that_resigns_behind_the_election_of_the_next_one(tmp_path:
     ]
 
 
+def test_a_partition_whose_topic_was_deleted_is_not_there_until_it_is_created_anew(tmp_path: Path) -> None:
+    state = {**tables()["partition_timeline"][0], "until": moment("10:02")}
+    first = {**tables()["topic_timeline"][0], "deletion_started": moment("10:02"), "until": moment("10:02")}
+    second = {**first, "incarnation": 1, "since": moment("10:05"), "deletion_started": None, "until": None}
+    deleted = "pay-in-0 was not there at 2026-11-21 10:03:00.000 UTC: the topic was deleted at 2026-11-21 10:02:00.000"
+    changes = {"partition_timeline": [state], "offline_partitions": [], "elections": [], "isr_changes": []}
+    for topics, answer in (
+        ([first], f"{deleted}."),
+        ([first, second], f"{deleted}, and created anew at 2026-11-21 10:05:00.000."),
+    ):
+        root = night(tmp_path / str(len(topics)), {**changes, "topic_timeline": topics})
+        assert data(root, "pay-in-0", "--at", "10:03")["answer"] == answer
+
+
 @pytest.mark.parametrize(
     ("subject", "complaint"),
     {

@@ -269,7 +269,10 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
             return f"{name} was not there at {date_time(at)} UTC: it was created at {date_time(created)}."
         return f"Nothing is known about {name} at {date_time(at)} UTC: the logs show it from {date_time(first)} on."
     if at is not None and state["until"] is not None and state["until"] <= at:
-        return f"{name} was not there at {date_time(at)} UTC: the topic was deleted at {date_time(state['until'])}."
+        anew = next((row["since"] for row in rows.topics if row["since"] > at), None)
+        again = f", and created anew at {date_time(anew)}" if anew is not None else ""
+        deleted = f"the topic was deleted at {date_time(state['until'])}{again}"
+        return f"{name} was not there at {date_time(at)} UTC: {deleted}."
     when = f"At {date_time(at)} UTC" if at is not None else f"At the end of the logs ({date_time(opened.last)} UTC)"
     leader = {None: "an unknown leader", -1: "no leader"}.get(state["leader"], f"leader {state['leader']}")
     stood = f"{leader}, ISR {brokers_text(state['isr'])}"

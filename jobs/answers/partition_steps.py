@@ -124,7 +124,7 @@ def unwritten_outages(rows: PartitionRows) -> list[Row]:
         if (row["incarnation"], row["since"]) not in written
         and any(
             state["incarnation"] == row["incarnation"]
-            and state["leader"] == row["last_leader"]
+            and row["last_leader"] in (state["leader"], None)
             and state["since"] < row["since"]
             and (state["until"] is None or row["since"] < state["until"])
             for state in led
@@ -136,7 +136,10 @@ def _unwritten_steps(rows: PartitionRows) -> Iterator[Step]:
     for row in unwritten_outages(rows):
         cause = cause_text(row)
         result = "no line prints the state" if _is_unseen(row, rows) else "it stayed the leader in ZooKeeper"
-        text = f"NO LEADER: broker {row['last_leader']} led until then{f', {cause}' if cause else ''}; "
+        leader = "who led until then is in no line"
+        if row["last_leader"] is not None:
+            leader = f"broker {row['last_leader']} led until then"
+        text = f"NO LEADER: {leader}{f', {cause}' if cause else ''}; "
         text += f"nobody could be elected, and {result}; ISR {brokers_text(row['last_isr'])}"
         yield Step(row["since"], text, places(row["evidence"]), 20, "outage", 2)
 

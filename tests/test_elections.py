@@ -301,6 +301,7 @@ REMOVALS: dict[str, tuple[str, int, int, Ids, bool | None, ReplicaRemoved]] = {
     "the leader leaves -1": ("2.4", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, (2, 3))),
     "0.8.0 sends it to the leader": ("0.8.0", 2, 1, [1, 2, 3], None, ReplicaRemoved(True, 1, (1, 3), 6, (1,))),
     "0.8.0 has nobody to send it to": ("0.8.0", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, ())),
+    "0.8.0 sends nothing of one not in sync": ("0.8.0", 3, 1, [1, 2], None, ReplicaRemoved(False, 1, (1, 2), 5, ())),
     "the last one goes": ("0.8.1", 1, 1, [1], False, ReplicaRemoved(True, -1, (), 6, (2, 3))),
     "goes by default, unclean being on": ("0.10.2", 1, 1, [1], None, ReplicaRemoved(True, -1, (), 6, (2, 3))),
     "stays by default, unclean being off": ("0.11", 1, 1, [1], None, ReplicaRemoved(True, -1, (1,), 6, (2, 3))),

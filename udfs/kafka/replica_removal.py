@@ -51,8 +51,8 @@ def zk_remove_replica(
         epoch_after = leader_epoch + 1
         if not isr_after and _keeps_last_member(release, unclean_enabled):
             isr_after = (replica,)
-    if release < Release(0, 8, 1):
-        recipients = () if leader_after == NO_LEADER else (leader_after,)
+    if release < Release(0, 8, 1):  # only the leader is told, and only of a smaller ISR
+        recipients = () if leader_after == NO_LEADER or replica not in isr else (leader_after,)
     return ReplicaRemoved(replica in isr, leader_after, isr_after, epoch_after, () if topic_deleting else recipients)
 
 

@@ -28,7 +28,12 @@ from udfs.kafka.elections import (
     zk_elect_request,
     zk_new_partition,
 )
-from udfs.kafka.metrics import LedPartition, offline_partitions_count, preferred_imbalance_count
+from udfs.kafka.metrics import (
+    LedPartition,
+    leader_imbalance,
+    offline_partitions_count,
+    preferred_imbalance_count,
+)
 from udfs.kafka.placement import StripedBroker, place_rack_aware, place_striped
 from udfs.kafka.reassignment import ReassignmentLists, reassign_to
 from udfs.kafka.releases import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
@@ -462,6 +467,17 @@ def test_gauges(text: str) -> None:
             offline_partitions_count(release(text), partitions, alive=[1, 3])
     else:
         assert offline_partitions_count(release(text), partitions, alive=[1, 3], shutting_down=[1]) == offline
+
+
+def test_topics_that_go_are_not_rebalanced() -> None:
+    """Of what stays 1 leads one of two; that it does not lead what goes, or alone prefers 3, does not count."""
+    partitions = [
+        LedPartition((1, 2), 1),
+        LedPartition((1, 2), 2),
+        LedPartition((1, 2), 2, topic_deleting=True),
+        LedPartition((3, 2), 2, topic_deleting=True),
+    ]
+    assert leader_imbalance(partitions) == {1: 0.5}
 
 
 def test_a_new_controller_classes_what_it_finds() -> None:

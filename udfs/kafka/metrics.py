@@ -18,11 +18,12 @@ class LedPartition:
 
 
 def leader_imbalance(partitions: Collection[LedPartition]) -> dict[int, float]:
-    """Per preferred broker the share, 0 to 1, of its partitions that another broker (or none) leads."""
-    preferred = sorted({partition.replicas[0] for partition in partitions})
+    """Per preferred broker the share, 0 to 1, of its partitions that another broker (or none) leads; without topics
+    queued for deletion (KafkaController.checkAndTriggerPartitionRebalance, 0.8.1 on)."""
+    staying = [partition for partition in partitions if not partition.topic_deleting]
     ratios = {}
-    for broker in preferred:
-        own = [partition for partition in partitions if partition.replicas[0] == broker]
+    for broker in sorted({partition.replicas[0] for partition in staying}):
+        own = [partition for partition in staying if partition.replicas[0] == broker]
         ratios[broker] = sum(partition.leader != broker for partition in own) / len(own)
     return ratios
 

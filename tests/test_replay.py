@@ -327,6 +327,8 @@ late    |       |           | 1       | 09:58:59 | controlled_shutdown_succeeded
 LATE_ELECTIONS = """
 cluster | topic | partition | incarnation | at       | strategy | trigger        | previous_leader | leader | leader_epoch | isr_before | replicas | isr | succeeded
 late    | b     | 0         | 0           | 09:59:01 | offline  | broker_failure | 1               | 2      | 3            | 1,2        | 1,2      | 2   | true
+# so long after it had left it must have been back, though no line tells
+late    | c     | 0         | 0           | 10:30:00 | offline  | broker_failure | 1               | 2      | 3            | 1,2        | 1,2      | 2   | true
 """
 LATE = """
 rule                          | subject                                                     | verdict

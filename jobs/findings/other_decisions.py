@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 CREATED_TOGETHER = "INTERVAL 10 SECONDS"
 """Partitions that a topic has so long after its first ones were created with it."""
+STOPS_WITHIN = "INTERVAL 10 MINUTES"
+"""A broker whose controlled shutdown has succeeded is gone so soon; one that fails later has been back, be there a line
+of that or not."""
 _OUTAGE = [*INCARNATION, "began"]
 _LEADS_OR_FOLLOWS = (LEADER_STARTED, FOLLOWS)
 """Events by which a broker logs that it begins to lead a partition, or to follow its leader."""
@@ -265,8 +268,8 @@ def to_created_topics(states: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def with_clean_exit(elections: DataFrame, events: DataFrame, brokers: DataFrame) -> DataFrame:
-    """ELECTIONS, EVENTS, BROKER_TIMELINE -> elections with `left_cleanly`: whether the previous leader had logged by
-    then that its controlled shutdown succeeded, and has not registered since."""
+    """ELECTIONS, EVENTS, BROKER_TIMELINE -> elections with `left_cleanly`: whether the previous leader had logged right
+    before that its controlled shutdown succeeded, and has not registered since."""
     exits = (
         events.where("event_type = 'controlled_shutdown_succeeded' AND node_id IS NOT NULL")
         .groupBy("cluster", F.col("node_id").alias("previous_leader"))
@@ -277,11 +280,12 @@ def with_clean_exit(elections: DataFrame, events: DataFrame, brokers: DataFrame)
     )
     last_return = last_until("returns", F.col("at") + doubt())
     has_returned = F.when(F.col("returns").isNotNull(), F.coalesce(last_return > F.col("last_exit"), F.lit(False)))
+    is_recent = F.col("last_exit") >= F.col("at") - F.expr(STOPS_WITHIN)
     key = ["cluster", "previous_leader"]
     return (
         elections.join(F.broadcast(exits), key, "left")
         .join(F.broadcast(returns), key, "left")
         .withColumn("last_exit", last_until("exits", F.col("at")))
-        .withColumn("left_cleanly", F.col("last_exit").isNotNull() & ~F.coalesce(has_returned, F.lit(True)))
+        .withColumn("left_cleanly", F.coalesce(is_recent, F.lit(False)) & ~F.coalesce(has_returned, F.lit(True)))
         .drop("exits", "returns", "last_exit")
     )

@@ -76,7 +76,7 @@ def _zookeeper(lines: DataFrame) -> DataFrame:
                 "current": F.last(F.when(F.col("begins"), F.struct("state", "metric")), ignorenulls=True).over(so_far),
             }
         )
-        .where("metric = current.metric")
+        .where(F.col("metric") == F.col("current.metric"))
         .withColumn("state", F.col("current.state"))
         .groupBy(*_NODE, "number", "state", "metric")
         .agg(F.min("at").alias("since"), F.max("at").alias("until"), _first_line())

@@ -445,6 +445,13 @@ def test_what_zookeeper_had_before_a_migration_is_no_history_of_the_controller(s
     assert follows[4] == ((10, 4, 9, [4], None, 246_200_000, [unfencing]), None)
 
 
+def test_a_new_replica_may_be_in_sync_before_a_line_shows_it() -> None:
+    """Of [0] 3 becomes a replica unseen, and is in sync at 3; 0 takes it out again."""
+    states = [known(0, 0, 0, [0], 0, [0]), known(3, 0, 0, None, 41), known(4, 0, 0, [0], 55, [2, 3, 1, 0])]
+    inferred = explain(states, [], TELLS_DIRECTORIES, {}, LAST * SECOND, has_controller_log=False).states
+    assert 3 not in inferred
+
+
 def test_a_reassignment_may_have_begun_while_no_controller_log_is_there() -> None:
     rules = TELLS_DIRECTORIES
     assert explain(SILENT_REASSIGNMENT, [], rules, {}, LAST * SECOND, has_controller_log=False).states == {}

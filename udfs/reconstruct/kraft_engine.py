@@ -245,7 +245,7 @@ class _Search:
             written = set(
                 records_of_nobody(
                     state, known, active, self.rules, is_covered=is_covered, shrinks=shrinks,
-                    may_be_unclean=not self.is_logged or epoch in self.shown.written_at,
+                    may_be_unclean=not self.is_logged or epoch in self.shown.written_at, members=self.shown.members,
                 )
             )  # fmt: skip
             if not self.is_logged and not (known is not None and known.by_leader):

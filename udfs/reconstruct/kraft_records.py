@@ -105,12 +105,14 @@ def records_of_nobody(
     is_covered: bool,
     may_be_unclean: bool = True,
     shrinks: Collection[Ids] | None = None,
+    members: Ids = frozenset(),
 ) -> Iterator[PossibleState]:
     """States that a record may make of one without any line of the controller at INFO; `known`: what lines show of it.
 
     `is_covered`: whether the leader's own log is there, so that it logs changes of the ISR but the last before it lost
     its place. `may_be_unclean`: whether the record may be an unclean election, for the controller logs each (3.0 on).
-    `shrinks`: the ISRs that it says it shrinks to about then, for it does before it asks; None: any.
+    `shrinks`: the ISRs that it says it shrinks to about then, for it does before it asks; None: any. `members`: who is
+    a replica at any time.
     """
     by_leader = known is not None and known.by_leader
     active = _without_lost_directories(state, active)
@@ -120,7 +122,7 @@ def records_of_nobody(
         yield from _elected_by_request(state, known, active, may_be_unclean=may_be_unclean)
         return
     if by_leader or not is_covered or not state.is_unlogged:
-        for isr in _isrs_by_leader(state, known, active):
+        for isr in _isrs_by_leader(state, known, active, members):
             is_shrink = bool(state.isr - isr)
             if is_shrink and not by_leader and shrinks is not None and isr not in shrinks:
                 continue
@@ -179,9 +181,10 @@ def _with_preferred_leader(state: PossibleState, active: Activity) -> Iterator[P
             yield state.written(replica)
 
 
-def _isrs_by_leader(state: PossibleState, known: KnownState | None, active: Activity) -> Iterator[Ids]:
+def _isrs_by_leader(state: PossibleState, known: KnownState | None, active: Activity, members: Ids) -> Iterator[Ids]:
     """ISRs that a leader may ask for; only that of its line where there is one. Of an unknown assignment any broker may
-    join that lines show as a replica of the partition at some time: those that the controller tells of in `active`."""
+    join that lines show as a replica of the partition at some time: `members`, and who the controller tells of in
+    `active`."""
     if known is not None and known.isr is not None:
         isr = frozenset(known.isr)
         # the same again only once it has recovered from an unclean election, alone
@@ -190,9 +193,9 @@ def _isrs_by_leader(state: PossibleState, known: KnownState | None, active: Acti
         return
     others = sorted(state.isr - {state.leader})
     fewer = range(len(others)) if len(others) < MOST_IN_SYNC else (len(others) - 1,)
-    for members in chain.from_iterable(combinations(others, size) for size in fewer):
-        yield frozenset((state.leader, *members))
-    for replica in sorted(active) if state.replicas is None else state.replicas:
+    for followers in chain.from_iterable(combinations(others, size) for size in fewer):
+        yield frozenset((state.leader, *followers))
+    for replica in sorted({*active, *members}) if state.replicas is None else state.replicas:
         if replica not in state.isr and active.get(replica, True):
             yield state.isr | {replica}
 

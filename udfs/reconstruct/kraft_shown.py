@@ -47,6 +47,8 @@ class ShownStates:
         self.leader_epochs = {state.leader_epoch for state in known}
         self.last_epoch = known[-1].partition_epoch
         self.latest = self._latest()
+        ids = ((state.leader, *(state.isr or ()), *(state.replicas or ()), *(state.eligible or ())) for state in known)
+        self.members = frozenset(n for of_state in ids for n in of_state if n is not None and n >= 0)
 
     def _latest(self) -> dict[int, int]:
         """Partition epoch -> when it was there at the latest: first line of it, or of any later one."""

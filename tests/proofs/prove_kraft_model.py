@@ -1,8 +1,8 @@
 """Modelled KRaft partitions under random faults, against their truth: `python tests/proofs/prove_kraft_model.py
 [HISTORIES]`.
 
-1,000 histories of `tests.kraft_model`, each read four times: with all its lines, where all logs begin late, where the
-controller's log has a hole, and where it is missing; the logs of all brokers are there, of most, or of few. No state
+1,000 histories of `tests.kraft_model`, each read five times: with all its lines, where all logs begin late, where the
+controller's log has a hole, begins late, or is missing; the logs of all brokers are there, of most, or of few. No state
 that follows may be wrong. Takes some minutes.
 """
 
@@ -37,6 +37,7 @@ def count(seed: int) -> Counter[str]:
             "whole": evidence,
             "late": evidence.from_time(begin),
             "hole": evidence.without_controller(*hole),
+            "late controller": evidence.without_controller(0, begin)._replace(logged=[(begin, None, True)]),
             "no controller": evidence._replace(steps=[], logged=None),
         }
         for name, what_is_left in degraded.items():

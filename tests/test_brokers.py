@@ -82,6 +82,10 @@ kraft   | 10:02:02 | 100     | kraft_broker_unfenced           |           | bro
 kraft   | 10:12:00 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
 kraft   | 10:13:00 | 101     | kraft_broker_controlled_shutdown_granted |  | broker=2
 kraft   | 10:14:00 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
+# the metadata version is raised: 6 registers anew as what it is, and stays unfenced
+kraft   | 10:02:00 | 100     | kraft_broker_registered         |           | broker=6; broker_epoch=9; fenced=true; kind=new
+kraft   | 10:02:01 | 100     | kraft_broker_unfenced           |           | broker=6; broker_epoch=9
+kraft   | 10:04:00 | 100     | kraft_broker_registered         |           | broker=6; broker_epoch=9; fenced=false; kind=same_incarnation
 # a standby that starts replays a shutdown of long ago
 kraft   | 10:04:00 | 102     | kraft_controller_created        |           |
 kraft   | 10:04:01 | 102     | kraft_broker_controlled_shutdown_replayed | | broker=1
@@ -97,6 +101,9 @@ alone   | 10:03:03 | 101     | kraft_broker_fenced             |           | bro
 alone   | 10:03:04 | 101     | kraft_controller_registered     |           | node_id=101
 alone   | 10:03:05 | 102     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
 alone   | 10:08:00 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+# a snapshot that it loads has 3 as unfenced
+alone   | 10:03:01 | 101     | kraft_broker_registered         |           | broker=3; broker_epoch=5; fenced=false; kind=new
+alone   | 10:08:30 | 101     | kraft_broker_fenced             |           | broker=3; broker_epoch=5
 # Kafka 3.3 to 3.5 logs registrations and what the active controller grants, no change of a registration. 100 was there before
 # and replays the past; 1 is fenced, returns, is shut down and registers anew; 2 is restarted before its session ends
 granted | 10:00:30 | 100     | kraft_broker_registered         |           | broker=1; broker_epoch=7; fenced=true; kind=new
@@ -195,7 +202,9 @@ kraft   | 1      | 9     | 10:11:00 |          | returned   | |
 kraft   | 2      | 8     | 10:12:00 | 10:14:00 |            | controlled_shutdown | 10:13:00
 kraft   | 3      | 7     | 10:02:01 |          | returned   | |
 kraft   | 4      | 6     | 10:02:02 |          | returned   | |
+kraft   | 6      | 9     | 10:02:01 |          | new        | |
 alone   | 1      | 7     | 10:03:03 | 10:08:00 |            | fenced |
+alone   | 3      | 5     | 10:03:01 | 10:08:30 |            | fenced |
 granted | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced |
 granted | 1      | 7     | 10:05:30 | 10:06:02 | returned   | controlled_shutdown | 10:06:00
 granted | 1      | 95    | 10:07:01 |          | returned   | |

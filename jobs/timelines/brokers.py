@@ -263,20 +263,22 @@ def _kraft_transitions(events: DataFrame) -> DataFrame:
 
     `from_start`: whether a dump begins with the log; null or false if not. Controllers log who registers for the first
     time. In a dump from the start it is who was not there before. A snapshot holds everybody's last registration; its
-    epoch, the offset at which it was written, is not where it stands.
+    epoch, the offset at which it was written, is not where it stands. A controller that loads one logs it with who is
+    unfenced, as it logs a broker that registers anew as it is, for the metadata version was raised (3.7 on).
     """
     kind, epoch = F.col("event_type"), F.col("fields")["broker_epoch"]
     fenced, change = F.col("fields")["fenced"], F.col("fields")["fenced_change"]
     registers = kind == "metadata_register_broker"
     of_snapshot = registers & (epoch != F.col("fields")["offset"])
+    stays_up = (kind == "kraft_broker_registered") & F.coalesce(fenced == "false", F.lit(False))
     is_up = (
-        F.when(kind.isin("kraft_broker_unfenced", "metadata_unfence_broker", *_GRANTED_EVENTS), True)
+        F.when(kind.isin("kraft_broker_unfenced", "metadata_unfence_broker", *_GRANTED_EVENTS) | stays_up, True)
         .when(registers, fenced == "false")
         .when(kind == "metadata_broker_registration_change", F.when(change == "1", False).when(change == "-1", True))
         .otherwise(False)
     )
     is_new = (
-        F.when(kind == "kraft_broker_registered", F.col("fields")["kind"] == "new")
+        F.when(kind == "kraft_broker_registered", (F.col("fields")["kind"] == "new") & ~stays_up)
         .when(of_snapshot | (~registers & ~F.col("is_up")), False)
         .when(registers & F.col("from_start"), True)
     )
@@ -286,7 +288,7 @@ def _kraft_transitions(events: DataFrame) -> DataFrame:
                 "is_up": is_up,
                 "rank": F.lit(0),
                 "how": F.when(kind.isin(*_GRANTED_EVENTS), "granted")
-                .when(is_up, F.when(of_snapshot, "there").otherwise("added"))
+                .when(is_up, F.when(of_snapshot | stays_up, "there").otherwise("added"))
                 .otherwise("fenced"),
                 "broker": F.coalesce(number_of("broker"), F.col("broker_id")),
                 "epoch": F.coalesce(

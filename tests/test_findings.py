@@ -360,6 +360,10 @@ retried | 0         | 0           | 1      | 3            | 3               | 1 
 # KRaft let 5 and then 1 return, who was in sync: it led again, which no line says
 granted | 0         | 0           | 1      | 1            | 1               | 1   | 10:05:00 | 10:06:00 | 9@f:54
 granted | 0         | 0           | -1     | 2            | 2               | 1   | 10:06:00 |          | 9@f:55
+# the same with eligible leader replicas: 1 was alone in sync, and another one is not eligible any more
+elected | 0         | 0           | 1      | 1            | 1               | 1   | 10:05:00 | 10:06:00 | 9@f:64
+elected | 0         | 0           | -1     | 2            | 2               | []  | 10:06:00 | 10:06:05 | 9@f:65
+elected | 0         | 0           | -1     | 2            | 3               | []  | 10:06:05 |          | 9@f:66
 """
 LED_EVENTS = """
 line | node_id | file_id | at       | event_type             | leader | correlation_id | fields
@@ -395,6 +399,7 @@ late    | 10:00:05 |          |             | 1           | 1        |          
 lasting | 10:03:00 | 10:03:16 | 16000       | 1           | 1        |                  | 1 | 0                | 9@f:50
 retried | 10:03:00 |          |             |             | 1        |                  | 1 | 0                | 9@f:56
 granted | 10:06:00 |          |             | 1           | 1        |                  |   | 0                | 9@f:55
+elected | 10:06:00 |          |             | 1           | 1        |                  |   | 0                | 9@f:65,9@f:66
 """
 BOUNDS = """
 topic   | since    | at_least_ms | at_most_ms | began_after | ended_before
@@ -418,6 +423,7 @@ late    | 10:00:05 | 0           | 175200     | 10:00:05    | 10:03:00.2
 lasting | 10:03:00 | 16000       | 16000      | 10:03:00    | 10:03:16
 retried | 10:03:00 | 0           |            |             | 10:03:00.4
 granted | 10:06:00 | 60000       |            | 10:06:00    |
+elected | 10:06:00 | 60000       |            | 10:06:00    |
 """
 AS_LOST = """
 topic | partition | incarnation | at           | previous_leader | succeeded

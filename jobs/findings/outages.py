@@ -111,10 +111,17 @@ def _returns(states: DataFrame, events: DataFrame) -> DataFrame:
         "cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("returned_at")
     )
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
-    isr_before = F.coalesce("isr", F.lead("isr").over(backwards), F.array().cast(IDS))
+    behind = backwards.rowsBetween(1, Window.unboundedFollowing)
+    none = F.array().cast(IDS)
+    isr_before = F.first(F.when(F.size("isr") > 0, F.col("isr")), ignorenulls=True).over(behind)
     last = states.withColumns({"nth": F.row_number().over(backwards), "isr_before": isr_before})
+    # an ISR is empty while whoever was in it is an eligible leader replica, if no line shows that it is none any more
+    has_isr = F.coalesce(F.size("isr") > 0, F.lit(False))
+    brokers = F.when(has_isr, F.col("isr")).otherwise(
+        F.array_union(F.coalesce("elr", none), F.coalesce("isr_before", none))
+    )
     in_sync = last.where("nth = 1 AND leader = -1 AND until IS NULL").select(
-        "cluster", HISTORY, "since", F.explode("isr_before").alias("broker")
+        "cluster", HISTORY, "since", F.explode(brokers).alias("broker")
     )
     return (
         in_sync.join(F.broadcast(returns), ["cluster", "broker"])

@@ -66,6 +66,16 @@ def test_right_behind_the_begin_of_a_hole_steps_are_missing() -> None:
     assert follows(rows, steps, RAISES, [(0, 30), (800, 1000)], covered, shrink) == {}
 
 
+def test_behind_the_end_of_the_controllers_log_steps_are_missing_where_brokers_log_on() -> None:
+    """The log ends at 66, and at 67.2 broker 2, which leads [0, 2, 3], is fenced: 3 leads with [0, 3]. It may have been
+    elected for it is preferred. Where all logs end then, it was: a controller that has nothing to do is silent."""
+    rows = [row(2, 2, 0, [0, 2, 3], 33, [3, 2, 0]), row(3, 3, 1, [0, 3], 67.3)]
+    rows[1] = (*rows[1][:3], None, *rows[1][4:])
+    steps = [step(5, UNFENCED, 0), step(6, UNFENCED, 2), step(7, UNFENCED, 3)]
+    assert follows(rows, steps, KEEPS, [(0, 66)], [(0, 0, 200), (2, 0, 61), (2, 98, 200)]) == {}
+    assert follows(rows, steps, KEEPS, [(0, 66)], [(0, 0, 70), (2, 0, 70)])[3] == (3, 1, [0, 2, 3], None)
+
+
 def test_what_was_before_a_contradiction_does_not_hold_behind_it() -> None:
     """Lines contradict each other about 6: that stays so, whatever would follow from 5."""
     rows = [row(5, 1, 4, [1, 2], 10, [1, 2]), contradiction(6, 20.1), row(7, 2, 5, [1, 2], 45, [1, 2])]

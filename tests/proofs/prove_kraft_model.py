@@ -1,9 +1,9 @@
 """Modelled KRaft partitions under random faults, against their truth: `python tests/proofs/prove_kraft_model.py
 [HISTORIES]`.
 
-1,000 histories of `tests.kraft_model`, each read five times: with all its lines, where all logs begin late, where the
-controller's log has a hole, begins late, or is missing; the logs of all brokers are there, of most, or of few. No state
-that follows may be wrong. Takes some minutes.
+1,000 histories of `tests.kraft_model`, each read six times: with all its lines, where all logs begin late, where the
+controller's log has a hole, begins late, ends early, or is missing; the logs of all brokers are there, of most, or of
+few. No state that follows may be wrong. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def count(seed: int) -> Counter[str]:
             "late": evidence.from_time(begin),
             "hole": evidence.without_controller(*hole),
             "late controller": evidence.without_controller(0, begin)._replace(logged=[(begin, None, True)]),
+            "controller until": evidence.without_controller(begin, 2**60)._replace(logged=[(0, begin, True)]),
             "no controller": evidence._replace(steps=[], logged=None),
         }
         for name, what_is_left in degraded.items():

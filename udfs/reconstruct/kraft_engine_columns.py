@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -22,7 +23,7 @@ from udfs.reconstruct.kraft_facts import (
     PartitionRules,
     Shrink,
 )
-from udfs.reconstruct.kraft_shown import CLOCK_TOLERANCE, FOREVER
+from udfs.reconstruct.kraft_shown import FOREVER
 
 CONTROLLER_STEP = struct(
     at=LONG, node_id=INT, file_id=TEXT, line=LONG, kind=TEXT, broker=INT, leader=INT, isr=IDS, replicas=IDS,
@@ -78,7 +79,8 @@ def following_rows(
     for broker, since, end in covered or ():
         coverage.setdefault(broker, []).append((since, end))
     states: dict[int, tuple[InferredState, list[ControllerStep]]] = {}
-    spans = [(-FOREVER, FOREVER)] if logged is None else _merged(logged)
+    last_logged = max((end for _, end in chain.from_iterable(coverage.values())), default=-FOREVER)
+    spans = [(-FOREVER, FOREVER)] if logged is None else _merged(logged, last_logged)
     first_epoch = max((step.partition_epoch or 0 for step in in_order if step.is_creation), default=0)
     for part, part_until in _without_contradictions([row for row in known if row[0] >= first_epoch]):
         for since, span_until in spans:
@@ -153,18 +155,18 @@ def _differs(state: InferredState, row: Any) -> bool:
     return any(None not in (value, shown) and value != shown for value, shown in pairs)
 
 
-def _merged(logged: Iterable[tuple[int, int | None, bool]]) -> list[tuple[int, int]]:
+def _merged(logged: Iterable[tuple[int, int | None, bool]], last_logged: int) -> list[tuple[int, int]]:
     """Spans of terms as one where no more than twice FAILOVER_US is between them, without those of terms that nobody
-    logged. Right before a span, and right behind one that another follows, steps may be missing: the last ends later,
-    for a controller that has nothing to do logs nothing."""
+    logged. Right before a span, and right behind it, steps may be missing. But the last one ends later if brokers' logs
+    end about then, too (`last_logged`), for a controller that has nothing to do logs nothing."""
     rows = sorted((since, FOREVER if until is None else until, is_there) for since, until, is_there in logged)
     spans: list[tuple[int, int]] = []
     for since, until in ((since, until) for since, until, is_there in rows if is_there):
         if spans and since <= spans[-1][1] + 2 * FAILOVER_US:
             spans[-1] = spans[-1][0], max(spans[-1][1], until)
         else:
-            spans.append((since - CLOCK_TOLERANCE, until))
-    if spans:
+            spans.append((since, until))
+    if spans and last_logged <= spans[-1][1] + FAILOVER_US:
         spans[-1] = spans[-1][0], spans[-1][1] + FAILOVER_US
     for since, until in ((since, until) for since, until, is_there in rows if not is_there):
         parts = [part for begin, end in spans for part in ((begin, min(end, since)), (max(begin, until), end))]

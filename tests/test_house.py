@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -159,6 +160,28 @@ def test_no_variable_is_named_by_a_participle() -> None:
         for line, name in bound_names(path)
         if name in PARTICIPLES
     ] == []
+
+
+def test_what_has_a_name_is_used() -> None:
+    """By another line of the code or of its tests, be it of its own module."""
+    words = Counter(word for path in (*MODULES, *TESTS) for word in re.findall(r"\w+", (ROOT / path).read_text()))
+    names = [
+        (path, name)
+        for path in MODULES
+        for statement in tree(path).body
+        for name in names_of(statement)
+        if not (name.startswith("__") and name.endswith("__"))
+    ]
+    assert len(names) > 1000
+    assert [f"{path}: {name}" for path, name in names if words[name] == 1] == []
+
+
+def names_of(statement: ast.stmt) -> list[str]:
+    """What a statement of a module names: a function, a class or a constant; not the members of an enumeration."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return [statement.name]
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def test_one_name_for_one_type() -> None:

@@ -42,7 +42,6 @@ ZK = (
     "kafka.utils.ReplicationUtils$",
 )
 ADMIN = ("kafka.admin.AdminUtils", "kafka.admin.AdminUtils$", "kafka.zk.AdminZkClient", "kafka.zk.AdminZkClient$")
-ADMIN_AND_ZK = ("kafka.admin.AdminUtils$", "kafka.zk.AdminZkClient", "kafka.zk.KafkaZkClient")
 ELECTOR = ("kafka.server.ZookeeperLeaderElector", "kafka.server.ZookeeperLeaderElector$")
 SERVER = ("kafka.server.KafkaServer", "kafka.server.BrokerServer")
 LIFECYCLE = ("kafka.server.BrokerLifecycleManager", "org.apache.kafka.server.BrokerLifecycleManager")

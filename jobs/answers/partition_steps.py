@@ -15,6 +15,10 @@ from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import cause_text, lost_text
 
+NO_LIVE_ISR = "no_live_isr"
+"""Cause of an outage before which nobody knows who led: the last leader that lines show had been replaced."""
+LED_UNSEEN = "who led until then is in no line"
+
 
 @dataclass(frozen=True)
 class PartitionRows:
@@ -103,7 +107,9 @@ def _first_state(state: Row, verb: str) -> Step:
 def _leaderless(before: Row, state: Row, outage: Row | None) -> Step:
     text, again = "NO LEADER", None
     isr = f"; ISR {brokers_text(state['isr'])}"
-    if before["leader"] is not None and before["leader"] >= 0:
+    if outage is not None and outage["cause"] == NO_LIVE_ISR:
+        text += f": {LED_UNSEEN}"
+    elif before["leader"] is not None and before["leader"] >= 0:
         text += f": broker {before['leader']} led until then"
     elif before["leader"] == -1:
         text = f"still no leader (leader epoch {state['leader_epoch']})"
@@ -136,9 +142,8 @@ def _unwritten_steps(rows: PartitionRows) -> Iterator[Step]:
     for row in unwritten_outages(rows):
         cause = cause_text(row)
         result = "no line prints the state" if _is_unseen(row, rows) else "it stayed the leader in ZooKeeper"
-        leader = "who led until then is in no line"
-        if row["last_leader"] is not None:
-            leader = f"broker {row['last_leader']} led until then"
+        is_unseen = row["cause"] == NO_LIVE_ISR or row["last_leader"] is None
+        leader = LED_UNSEEN if is_unseen else f"broker {row['last_leader']} led until then"
         text = f"NO LEADER: {leader}{f', {cause}' if cause else ''}; "
         text += f"nobody could be elected, and {result}; ISR {brokers_text(row['last_isr'])}"
         yield Step(row["since"], text, places(row["evidence"]), 20, "outage", 2)

@@ -386,7 +386,7 @@ dropped | 10:00:00 | 10:00:01 |             |             | 1        |          
 dropped | 10:00:02 | 10:00:03 | 1000        | 1           | 1        | topic_deletion   |   | 0                | 9@f:12
 # an election of the last leader failed just before, and is counted
 many    | 10:00:01 | 10:00:02 | 1000        | 1           | 1,2      | clean_election   | 1 | 1                | 9@f:14
-at_once | 10:00:05 | 10:00:09 | 4000        | 2           | 2        |                  | 2 | 0                | 9@f:20
+at_once | 10:00:05 | 10:00:09 | 4000        | 2           | 2        |                  | 2 | 1                | 9@f:20
 epochs  | 10:00:10 |          |             | 1           | 1        |                  | 1 | 0                | 9@f:26
 bounds  | 10:00:05.1 | 10:00:05.6 |         | 1           | 1        |                  | 1 | 0                | 9@f:29,9@f:30
 hole    | 10:06:00 |          |             | 1           | 1        |                  | 1 | 0                | 9@f:33
@@ -426,11 +426,15 @@ granted | 10:06:00 | 60000       |            | 10:06:00    |
 elected | 10:06:00 | 60000       |            | 10:06:00    |
 """
 AS_LOST = """
-topic | partition | incarnation | at           | previous_leader | succeeded
-many  | 0         | 0           | 10:00:00.976 | 1               | false
+topic | partition | incarnation | at           | previous_leader | succeeded | strategy
+many  | 0         | 0           | 10:00:00.976 | 1               | false     | offline
 # of an earlier time without a leader; long before
-many  | 0         | 0           | 10:00:00.900 | -1              | false
-many  | 0         | 0           | 09:59:58     | 1               | false
+many  | 0         | 0           | 10:00:00.900 | -1              | false     | offline
+many  | 0         | 0           | 09:59:58     | 1               | false     | offline
+# its leader asked to be shut down, and went on to lead as nobody else could
+many  | 0         | 0           | 10:00:00.500 | 1               | false     | controlled_shutdown
+# of one that is away any counts
+at_once | 0       | 0           | 10:00:06     | -1              | false     | preferred
 """
 LED_COVERAGE = """
 9 | controller   | 10:00:00 | 10:04:00

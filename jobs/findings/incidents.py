@@ -257,10 +257,13 @@ def _elections(elections: DataFrame, outage_facts: DataFrame, stops: DataFrame) 
         F.col("lost_records_min").alias("lost_min"),
         F.col("lost_records_max").alias("lost_max"),
         "previous_leader",
+        "strategy",
         "evidence",
     )
+    # of another strategy than that for a lost leader it stays when nobody is elected
+    takes_leader = (F.col("previous_leader") >= 0) & F.coalesce(F.col("strategy") == "offline", F.lit(True))
     ends = (F.col("kind") == "unclean") & (F.col("healed_by") == "unclean_election") & (F.col("until") == F.col("at"))
-    begin = F.when(F.col("previous_leader") >= 0, F.col("lost_at") - F.expr(SLACK)).otherwise(F.col("lost_at"))
+    begin = F.when(takes_leader, F.col("lost_at") - F.expr(SLACK)).otherwise(F.col("lost_at"))
     within = (F.col("at") >= begin) & (F.col("until").isNull() | (F.col("at") <= F.col("until")))
     of_one = F.when(F.col("kind") == "unclean", ends).otherwise(within)
     joined = (
@@ -278,7 +281,7 @@ def _elections(elections: DataFrame, outage_facts: DataFrame, stops: DataFrame) 
     return (
         with_stop_around(joined, stops, F.col("node"), "stopped")
         .withColumn("incident", F.coalesce("of_outage", of_stop, alone))
-        .drop("stopped")
+        .drop("stopped", "strategy")
     )
 
 

@@ -283,12 +283,14 @@ AS_IT_IS_LOST = "INTERVAL 2 SECONDS"
 def _failed_elections(outages: DataFrame, elections: DataFrame) -> DataFrame:
     """Rows of `_outages`, ELECTIONS -> OUTAGE, failed_elections: how many failed meanwhile, where any did.
 
-    The first one may be logged just before the state without a leader that follows from it.
+    The first one may be logged just before the state without a leader that follows from it; of others that failed then
+    the leader stayed.
     """
     failed = elections.where("NOT succeeded").select(
-        *INCARNATION, "previous_leader", F.col("at").alias("failed_at"), day_of_or_open("at").alias("day")
+        *INCARNATION, "previous_leader", "strategy", F.col("at").alias("failed_at"), day_of_or_open("at").alias("day")
     )
-    begin = F.when(F.col("previous_leader") >= 0, F.col("since") - F.expr(AS_IT_IS_LOST)).otherwise(F.col("since"))
+    takes_leader = (F.col("previous_leader") >= 0) & F.coalesce(F.col("strategy") == "offline", F.lit(True))
+    begin = F.when(takes_leader, F.col("since") - F.expr(AS_IT_IS_LOST)).otherwise(F.col("since"))
     return (
         outages.select(
             *OUTAGE,

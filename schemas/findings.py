@@ -201,7 +201,12 @@ OFFLINE_PARTITIONS = table(
         null="`cause_at` is exact, or the line is not known",
     ),
     column("cause_evidence", EVIDENCE, "The lines that prove the cause; empty if it is unknown."),
-    column("last_leader", INT, "Leader before.", null="unknown"),
+    column(
+        "last_leader",
+        INT,
+        "Leader before, the last that lines show; of `no_live_isr` it had been replaced.",
+        null="unknown",
+    ),
     column("last_isr", IDS, "ISR when the leader was lost, sorted.", null="unknown"),
     column(
         "healed_by",

@@ -477,6 +477,11 @@ dir     | 2         | 0           | 10:02:01 |              | 3           | 3   
 # who led is not known: all members of its ISR were away, 1 went before 5
 isr     | 0         | 0           | 10:00:05 |              |             | 1,5      |                  |
 isr     | 1         | 0           | 10:00:05 |              |             | 1,2      |                  |
+# 13 had gone 6 s before 14, the last one of the ISR: by then another one led. Not if 15, too, had gone by 5 s later, or
+# if another one is there still
+passed  | 0         | 0           | 10:04:06.1 | 10:04:30   | 13          | 13,14    | unclean_election | 2
+passed  | 1         | 0           | 10:04:05.1 | 10:04:30   | 13          | 13,15    | unclean_election | 2
+passed  | 2         | 0           | 10:04:06.1 | 10:04:30   | 13          | 13,14,16 | unclean_election | 2
 # both registered anew; of 12 its own lines show that its session had ended
 bounce  | 0         | 0           | 10:03:00 | 10:03:01     | 11          | 2,11     | clean_election   | 2
 bounce  | 1         | 0           | 10:03:00 | 10:03:01     | 12          | 2,12     | clean_election   | 2
@@ -506,6 +511,9 @@ node_id | role       | since    | began_after | how       | ended_by        | no
 9       | broker     | 11:00:31 | 11:00:22    | crashed   | session_expired | 11:00:31   |          | 6@f:9
 11      | broker     | 10:03:00 | 10:02:50    |           | bounced         | 10:03:00   | 10:03:00 | 9@f:10
 12      | broker     | 10:03:00 | 10:02:50    | cut_off   | bounced         | 10:03:00   | 10:03:00 | 9@f:11
+13      | broker     | 10:04:00 | 10:03:50    | crashed   | session_expired | 10:04:00   |          | 9@f:13
+14      | broker     | 10:04:06 | 10:03:56    | crashed   | session_expired | 10:04:06   |          | 9@f:14
+15      | broker     | 10:04:05 | 10:03:55    | crashed   | session_expired | 10:04:05   |          | 9@f:15
 """
 TERMS = """
 controller_id | controller_epoch | mode      | since    | active_since | until
@@ -536,6 +544,9 @@ dir     | 1         | log_dir_failure | 3            | 10:02:00   | 9@f:5       
 dir     | 2         |                 |              |            | []             |
 isr     | 0         | no_live_isr     | 5            | 10:00:04   | 9@f:3          |
 isr     | 1         |                 |              |            | []             |
+passed  | 0         | no_live_isr     | 14           | 10:04:06   | 9@f:14         | unclean_election
+passed  | 1         | broker_crash    | 13           | 10:04:00   | 9@f:13         | unclean_election
+passed  | 2         | broker_crash    | 13           | 10:04:00   | 9@f:13         | unclean_election
 bounce  | 0         | bounced         | 11           | 10:03:00   | 9@f:10         | clean_election
 bounce  | 1         | session_expired | 12           | 10:03:00   | 9@f:11         | clean_election
 deleted | 0         | topic_deletion  |              | 10:00:00.5 | 9@f:6          | topic_deletion
@@ -563,6 +574,9 @@ dir     | 1         |             |             |
 dir     | 2         |             |             |
 isr     | 0         |             | 10:00:08    |
 isr     | 1         |             |             |
+passed  | 0         |             |             |
+passed  | 1         | 10:03:50    |             |
+passed  | 2         | 10:03:50    | 10:04:06.1  |
 bounce  | 0         | 10:02:50    | 10:03:00    |
 bounce  | 1         | 10:02:50    | 10:03:00    |
 deleted | 0         |             |             |

@@ -43,7 +43,8 @@ def with_causes(
     `stops`: NODE_STOPS; `failures`: LOG_DIR_FAILURES; `topics`: TOPIC_TIMELINE; `takeovers`: rows of `to_takeovers`;
     `controller_runs`: rows of `to_controller_runs`, when the end of a deletion would have been logged.
     For each outage the stops of its day are looked through, by broker, and all failures, which are few. Of a leader
-    that was lost while no controller reigned only its last line tells since when.
+    that was lost while no controller reigned only its last line tells since when. Where another one must have
+    taken the place of the last leader that lines show, nobody knows who led.
     """
     outages = _until_deletion(outages, topics, controller_runs).drop(*_OF_CAUSE, "isr_back_at")
     known = (
@@ -54,10 +55,11 @@ def with_causes(
             {
                 "dir_reason": _failure_around(F.col("last_leader"), F.col("since")),
                 "leader_stop": _stop_around(F.col("last_leader"), F.col("since")),
-                "isr_reason": _last_stop_of_isr(),
+                "last_of_isr": _last_stop_of_isr(),
                 "healed_by": _healed_by(),
             }
         )
+        .withColumn("was_replaced", _was_replaced())
     )
     is_deleted = F.coalesce(F.col("deletion.at") <= F.col("since"), F.lit(False))
     is_unled = ~is_deleted & F.col("dir_reason").isNull() & _was_unled()
@@ -65,8 +67,8 @@ def with_causes(
         F.when(is_deleted, F.col("deletion"))
         .when(F.col("dir_reason").isNotNull(), F.col("dir_reason"))
         .when(is_unled, F.col("leader_stop.no_controller"))
-        .when(F.col("leader_stop").isNotNull(), F.col("leader_stop.reason"))
-        .otherwise(F.col("isr_reason"))
+        .when(F.col("leader_stop").isNotNull() & ~F.col("was_replaced"), F.col("leader_stop.reason"))
+        .when(F.col("last_leader").isNull() | F.col("was_replaced"), F.col("last_of_isr.reason"))
     )
     lost_after = F.when(is_unled, F.least("began_after", "leader_stop.reason.after"))
     return (
@@ -290,6 +292,14 @@ def _was_unled() -> Column:
     return F.col("leader_stop.no_controller").isNotNull() & is_soon & (F.col("healed_by") == "clean_election")
 
 
+def _was_replaced() -> Column:
+    """Whether the whole ISR was away, and another member of it went only when the last leader that lines show had been
+    gone for longer than an election takes: that member, or another one, led by then."""
+    is_other = F.col("last_of_isr.broker") != F.col("last_leader")
+    went_later = F.least("since", "last_of_isr.gone_at") > F.col("leader_stop.reason.at") + F.expr(SOON)
+    return F.coalesce(is_other & went_later, F.lit(False))
+
+
 def _isr_back_at() -> Column:
     """When the first broker of the ISR was there that the outage found away, or its begin if one was there all along;
     null if none was before the end, or before the topic was to be deleted. A broker whose directory failed has no
@@ -307,17 +317,21 @@ def _isr_back_at() -> Column:
 
 
 def _last_stop_of_isr() -> Column:
-    """Where who led is not known: of a partition whose whole ISR was away the last stop, as `no_live_isr`."""
-    reasons = F.transform("last_isr", lambda broker: _stop_around(broker, F.col("since"))["reason"])
-    are_all = (F.size("last_isr") > 0) & ~F.exists(reasons, F.isnull)
-    last = F.array_max(
-        F.transform(
-            reasons,
-            lambda r: F.struct(r["at"].alias("at"), r["broker"].alias("broker"), r["evidence"].alias("evidence")),
+    """Of a partition whose whole ISR was away the stop of the member that went last: `gone_at`, and as `no_live_isr`
+    the reason if nobody knows who led."""
+    stops = F.transform("last_isr", lambda broker: _stop_around(broker, F.col("since")))
+    are_all = (F.size("last_isr") > 0) & ~F.exists(stops, F.isnull)
+
+    def with_times(stop: Column) -> Column:
+        reason = stop["reason"]
+        # one that is shut down is there until a controller notices that it has gone
+        gone_at = F.coalesce(stop["noticed_at"], reason["at"]).alias("gone_at")
+        no_live_isr = _reason(F.lit("no_live_isr"), reason["broker"], reason["at"], reason["evidence"])
+        return F.struct(
+            gone_at, reason["at"].alias("at"), reason["broker"].alias("broker"), no_live_isr.alias("reason")
         )
-    )
-    reason = _reason(F.lit("no_live_isr"), last["broker"], last["at"], last["evidence"])
-    return F.when(F.col("last_leader").isNull() & are_all, reason)
+
+    return F.when(are_all, F.array_max(F.transform(stops, with_times)))
 
 
 def _failure_around(broker: Column, at: Column) -> Column:

@@ -94,7 +94,7 @@ ELECTIONS = table(
         INT,
         "Of an unclean election the last leader before, which held the records that were lost. If it was elected "
         "itself, it led on from the end of its log.",
-        null="the election was not unclean, or unknown",
+        null="the election was not unclean, or unknown: leader epochs before it are in no line",
     ),
     column(
         "start_offset",

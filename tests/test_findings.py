@@ -243,6 +243,39 @@ def test_the_isr_before_an_election_that_follows_right_away(frame: Frame, same: 
     )
 
 
+# between the last leader that lines show and the next state leader epoch 5 is in no line: another one may have led in it,
+# surely 1 where it is alone in sync. What 2 lost later it lost itself
+LED_UNSEEN = """
+topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | replicas | since    | missing_before
+seen  | 0         | 0           | 2      | 4            | 19              | 2     | 1,2      | 10:00:00 | 0
+seen  | 0         | 0           | -1     | 5            | 20              | 2     | 1,2      | 10:00:01 | 0
+seen  | 0         | 0           | 1      | 6            | 21              | 1     | 1,2      | 10:00:02 | 0
+alone | 0         | 0           | 2      | 4            | 19              | 1,2   | 1,2      | 10:00:00 | 0
+alone | 0         | 0           | -1     | 6            | 21              | 1     | 1,2      | 10:00:03 | 1
+alone | 0         | 0           | 2      | 7            | 22              | 2     | 1,2      | 10:00:04 | 0
+alone | 0         | 0           | -1     | 8            | 23              | 2     | 1,2      | 10:00:05 | 0
+alone | 0         | 0           | 1      | 9            | 24              | 1     | 1,2      | 10:00:06 | 0
+two   | 0         | 0           | 2      | 4            | 19              | 1,2,3 | 1,2,3    | 10:00:00 | 0
+two   | 0         | 0           | -1     | 6            | 21              | 1,3   | 1,2,3    | 10:00:03 | 1
+two   | 0         | 0           | 2      | 7            | 22              | 2     | 1,2,3    | 10:00:04 | 0
+"""
+
+
+def test_who_led_last_is_not_known_where_another_one_may_have_led_unseen(frame: Frame, same: Same) -> None:
+    """Else 2 would seem to have led on itself, with all that there was."""
+    spans = known_spans(frame, "9 | controller | 10:00:00 | 10:01:00", "node_id")
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nseen | 0 | 10:00:00\nalone | 0 | 10:00:00")
+    elections = to_elections(states(frame, LED_UNSEEN), frame(EVENTS, DECISIONS), topics, spans, EvidenceKinds())
+    same(
+        elections.where("succeeded"),
+        """topic | leader_epoch | leader | unclean | last_leader | lost_records_min | lost_records_max
+           seen  | 6            | 1      | true    | 2           |                  |
+           alone | 7            | 2      | true    | 1           |                  |
+           alone | 9            | 1      | true    | 2           |                  |
+           two   | 7            | 2      | true    |             |                  |""",
+    )
+
+
 KNOWN_THEN = """
 topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | since        | missing_before | evidence
 # the controller that failed, node 9, logged the state of then itself; node 2 shows the next one late

@@ -74,7 +74,12 @@ def to_elections(
     lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
     # what follows each asks for some of them again
     elections = checkpointed(elections.withColumn("evidence", lines))
-    return with_lost_records(with_followers_fetch(elections, events, kinds), events, topics)
+    elections = with_followers_fetch(elections, events, kinds)
+    # who was alone in sync led last, whatever states are missing; else nobody knows, nor what the new leader lacks
+    alone = F.when(F.size("isr_before") == 1, F.try_element_at("isr_before", F.lit(1)))
+    last_leader = F.when(F.coalesce("led_unseen", F.lit(False)), alone).otherwise(F.col("last_leader"))
+    known = elections.withColumn("last_leader", last_leader)
+    return with_lost_records(known, events, topics)
 
 
 def _decisions(events: DataFrame, known_spans: DataFrame) -> DataFrame:
@@ -89,7 +94,8 @@ def _or_none(*names: str) -> list[Column]:
 
 def _committed_elections(states: DataFrame) -> DataFrame:
     """PARTITION_TIMELINE -> ELECTIONS without _DECISION, `epoch_before`: states with a leader epoch that none before
-    had, where damaged lines make it fall and rise again, too; it is null if no state before is known."""
+    had, where damaged lines make it fall and rise again, too; it is null if no state before is known. `led_unseen`: as
+    `_with_led_unseen` has it."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
 
     def lag(name: str) -> Column:
@@ -116,7 +122,8 @@ def _committed_elections(states: DataFrame) -> DataFrame:
     )
     # without a leader other things change too, as eligible leader replicas: the first of such states lost the leader
     lost_at = F.last(F.when(F.col("loses_leader"), F.col("since")), ignorenulls=True).over(before)
-    elected = compared.withColumn("lost_at", lost_at).where("leader >= 0 AND leader_epoch > coalesce(highest_epoch, 0)")
+    compared = _with_led_unseen(compared.withColumn("lost_at", lost_at), order)
+    elected = compared.where("leader >= 0 AND leader_epoch > coalesce(highest_epoch, 0)")
     is_next_epoch = _is_next_epoch()
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()
     return elected.select(
@@ -128,6 +135,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         "leader",
         "leader_epoch",
         "last_leader",
+        "led_unseen",
         F.when(F.col("is_adjacent"), F.col("state_before.isr")).alias("isr_before"),
         F.when(F.col("is_adjacent"), F.col("state_before.elr")).alias("elr_before"),
         "isr",
@@ -139,6 +147,17 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         "evidence",
         F.when(F.col("is_adjacent"), F.slice("state_before.evidence", 1, 1)).alias("state_evidence"),
     )
+
+
+def _with_led_unseen(states: DataFrame, order: WindowSpec) -> DataFrame:
+    """States with `epoch_before` -> the same with `led_unseen`: whether there are leader epochs without a state since
+    the last leader that they show, in which another one may have led."""
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    skips_epoch = F.coalesce(F.col("leader_epoch") - F.col("epoch_before") > 1, F.lit(False))
+    counted = states.withColumn("skips", F.sum(skips_epoch.cast("int")).over(so_far))
+    skips_of_last = F.last(F.when(F.col("leader") >= 0, F.col("skips")), ignorenulls=True).over(before)
+    return counted.withColumn("led_unseen", F.coalesce(F.col("skips") > skips_of_last, F.lit(False)))
 
 
 def _is_next(order: WindowSpec) -> Column:

@@ -50,12 +50,14 @@ def _zookeeper(lines: DataFrame) -> DataFrame:
     state, metric, opens, repeats = (F.lit(None).cast("string"), F.lit(None).cast("string"), F.lit(False), F.lit(False))
     event_type = F.col("event_type")
     for known in reversed(CONTROLLER_STATES):  # so that the first of them decides
-        is_opening = event_type.isin(*known.opened_by)
-        is_of_state = is_opening
         for prefix in known.prefixes:
-            is_of_state |= event_type.startswith(prefix)
-        state = F.when(is_of_state, known.name).otherwise(state)
-        metric = F.when(is_of_state, known.metric).otherwise(metric)
+            is_of_state = event_type.startswith(prefix)
+            state = F.when(is_of_state, known.name).otherwise(state)
+            metric = F.when(is_of_state, known.metric).otherwise(metric)
+    for known in CONTROLLER_STATES:  # what opens one is of that one, however its name begins
+        is_opening = event_type.isin(*known.opened_by)
+        state = F.when(is_opening, known.name).otherwise(state)
+        metric = F.when(is_opening, known.metric).otherwise(metric)
         opens |= is_opening
         repeats |= is_opening & F.lit(known.is_repeated)
     order = Window.partitionBy(*_NODE).orderBy("at", "line", "file_id")

@@ -246,6 +246,19 @@ CASES = {
         {5: (-1, 5, []), 6: (1, 6, [1])},
         ELIGIBLE, {1: [(-SECOND, 29 * SECOND), (39 * SECOND, LAST * SECOND)]}, [],
     ),
+    "one that was taken off the assignment is eligible still, but does not": Case(
+        [known(4, 1, 4, [1], 0, [1])._replace(eligible=[2]), known(6, 1, 6, [1], 40.1)],
+        [step(-9, UNFENCED, 2), step(30, FENCED, 1, 1), step(40, UNFENCED, 1, 1)],
+        {5: (-1, 5, [])},
+        ELIGIBLE,
+    ),
+    # had 3 or 4 led in between, nobody would lead in leader epoch 5
+    "a-1-0 of 4.1.0: 3 and 4 were taken off an assignment that no line shows": Case(
+        [known(11, 2, 3, [2], 0)._replace(eligible=[3, 4]), known(13, -1, 4, [], 60.4)._replace(eligible=[3, 4])],
+        [step(-9, UNFENCED, 3), step(-9, UNFENCED, 4), step(20, FENCED, 2, 9), step(60, UNCLEAN_RESTART, 2, 6)],
+        {12: (-1, 4, [])},
+        ELIGIBLE,
+    ),
     "eligible replicas are taken back, and nobody leads as the leader goes": Case(
         [known(5, 1, 2, [1], 0, [1, 2])._replace(eligible=[2], unassigned=[]), known(8, 1, 4, [1], 40.1)],
         [step(-9, UNFENCED, 2), of_all(10, NONE_ELIGIBLE), step(30, FENCED, 1), step(40, UNFENCED, 1)],

@@ -279,16 +279,18 @@ def _last_removed(
 ) -> Iterator[PossibleState]:
     """The last member is taken out: it stays in the ISR, or it is an eligible leader replica then.
 
-    Another one that is eligible already, and able, leads at once: the new ISR is empty
-    (`PartitionChangeBuilder.isValidNewLeader`).
+    Another replica that is eligible already, and able, leads at once: the new ISR is empty
+    (`PartitionChangeBuilder.isValidNewLeader`). One taken off the assignment may be eligible still, but cannot lead.
     """
     leader = NO_LEADER if state.leader != NO_LEADER else None
+    assigned, perhaps = state.replicas or (), state.perhaps_eligible
     if rules.keeps_last_member is not True:
-        perhaps = state.perhaps_eligible
-        for replica in (state.replicas or sorted(active)) if perhaps is None else sorted(perhaps):
-            if replica not in state.isr and active.get(replica, True):
+        for replica in (assigned or sorted(active)) if perhaps is None else sorted(perhaps):
+            is_replica = not assigned or replica in assigned
+            if is_replica and replica not in state.isr and active.get(replica, True):
                 yield state.written(replica, frozenset({replica}))
-    if rules.keeps_last_member is not True and not any(active.get(replica) for replica in state.eligible):
+    another_leads = any(active.get(replica) for replica in state.eligible & {*assigned})
+    if rules.keeps_last_member is not True and not another_leads:
         no_longer = frozenset({broker}) if is_unclean else frozenset()
         after = state.written(leader, frozenset())
         perhaps = None if after.perhaps_eligible is None else after.perhaps_eligible - no_longer

@@ -106,9 +106,8 @@ def prove(root: str, counts: Counter[str], flagged: Counter[str], right: Counter
     ) as views:
         ranges = [row["kafka_versions"] for row in rows(views, "SELECT kafka_versions FROM log_files")]
         release = lowest_release(ranges) or Release(2, 4)
-        is_kraft = any(
-            rows(views, "SELECT 1 FROM log_files WHERE kind = 'metadata_dump' OR role = 'controller' LIMIT 1")
-        )
+        has_dump = any(rows(views, "SELECT 1 FROM log_files WHERE kind = 'metadata_dump' LIMIT 1"))
+        is_kraft = has_dump or any(rows(views, "SELECT 1 FROM controller_timeline WHERE mode = 'kraft' LIMIT 1"))
         elr = any(rows(views, "SELECT 1 FROM partition_timeline WHERE len(elr) > 0 LIMIT 1"))
         release, has_elr = algorithm_release(release, is_kraft, elr)
         cluster = Cluster(release, kraft=is_kraft, elr_enabled=has_elr)

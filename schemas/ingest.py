@@ -66,7 +66,12 @@ LOG_FILES = table(
     CLUSTER,
     column("file_id", TEXT, "Permanent id of the stream: the start of a hash of the content first read."),
     column("node_ids", IDS, "Nodes that its records name as their writer, sorted."),
-    column("role", TEXT, "`broker` or `controller` (KRaft), by its records.", null="none of them shows it"),
+    column(
+        "role",
+        TEXT,
+        "Of the nodes, by its records: `broker`, or `controller`, ZooKeeper's own log of it, too.",
+        null="none of them shows it",
+    ),
     column(
         "path",
         TEXT,

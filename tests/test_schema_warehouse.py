@@ -22,6 +22,7 @@ from udfs.errors import BadInput, Failed, NoSpark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from jobs.warehouse.tables import Warehouse
     from tests.conftest import Frame
 
 ELECTIONS = BY_NAME["elections"]
@@ -110,19 +111,29 @@ def folder_of(spark: SparkSession, table: str) -> Path:
     return Path(spark.sql(f"DESCRIBE DETAIL {SCHEMA}.{table}").collect()[0]["location"].removeprefix("file:"))
 
 
+def where_elections_belong(spark: SparkSession, frame: Frame) -> tuple[Warehouse, Path]:
+    """A warehouse without elections, and the folder that is to have them."""
+    warehouse = open_warehouse(spark, SCHEMA, create=True)
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1"))
+    return warehouse, folder_of(spark, "written_rejects").parent / "written_elections"
+
+
+def publish_elections(spark: SparkSession, frame: Frame, warehouse: Warehouse, folder: Path) -> None:
+    """They are there, where they belong."""
+    warehouse.write(ELECTIONS, frame(ELECTIONS, "topic | partition\na | 0"))
+    warehouse.publish(run_row(warehouse.written))
+    assert folder_of(spark, "written_elections") == folder
+    assert [row["topic"] for row in spark.table(f"{SCHEMA}.elections").collect()] == ["a"]
+
+
 @pytest.mark.runs
 def test_a_run_that_is_killed_between_deltas_log_and_the_catalog_is_in_nobodys_way(
     spark: SparkSession, frame: Frame, schema: str
 ) -> None:
     """The catalog is told of the table whose log is there."""
-    warehouse = open_warehouse(spark, schema, create=True)
-    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1"))
-    folder = folder_of(spark, "written_rejects").parent / "written_elections"
+    warehouse, folder = where_elections_belong(spark, frame)
     DeltaTable.create(spark).location(str(folder)).addColumns(ELECTIONS.schema).execute()
-    warehouse.write(ELECTIONS, frame(ELECTIONS, "topic | partition\na | 0"))
-    warehouse.publish(run_row(warehouse.written))
-    assert folder_of(spark, "written_elections") == folder
-    assert [row["topic"] for row in spark.table(f"{SCHEMA}.elections").collect()] == ["a"]
+    publish_elections(spark, frame, warehouse, folder)
 
 
 @pytest.mark.runs
@@ -130,15 +141,10 @@ def test_a_run_that_is_killed_while_it_writes_deltas_log_is_in_nobodys_way(
     spark: SparkSession, frame: Frame, schema: str
 ) -> None:
     """Of the log only the file is there that Delta renames as it commits."""
-    warehouse = open_warehouse(spark, schema, create=True)
-    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1"))
-    folder = folder_of(spark, "written_rejects").parent / "written_elections"
+    warehouse, folder = where_elections_belong(spark, frame)
     (folder / "_delta_log").mkdir(parents=True)
     (folder / "_delta_log" / ".00000000000000000000.json.5c1e.tmp").write_bytes(b'{"commitInfo":{}}')
-    warehouse.write(ELECTIONS, frame(ELECTIONS, "topic | partition\na | 0"))
-    warehouse.publish(run_row(warehouse.written))
-    assert folder_of(spark, "written_elections") == folder
-    assert [row["topic"] for row in spark.table(f"{SCHEMA}.elections").collect()] == ["a"]
+    publish_elections(spark, frame, warehouse, folder)
     detail = warehouse.stored.delta("elections").detail().collect()[0]
     assert detail["properties"]["delta.dataSkippingStatsColumns"] == "cluster,at"
     comments = {field.name: field.metadata.get("comment") for field in spark.table(f"{SCHEMA}.elections").schema.fields}
@@ -148,9 +154,7 @@ def test_a_run_that_is_killed_while_it_writes_deltas_log_is_in_nobodys_way(
 @pytest.mark.runs
 def test_files_where_a_table_belongs_are_named(spark: SparkSession, frame: Frame, schema: str) -> None:
     """Nobody knows whose they are."""
-    warehouse = open_warehouse(spark, schema, create=True)
-    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1"))
-    folder = folder_of(spark, "written_rejects").parent / "written_elections"
+    warehouse, folder = where_elections_belong(spark, frame)
     folder.mkdir()
     (folder / "part-0.parquet").write_bytes(b"PAR1")
     with pytest.raises(Failed, match=r"written_elections belongs are files, .* remove that folder\.$"):

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.evidence import milliseconds
 from schemas.gauges import CONTROLLER_ACTIVITY
-from udfs.kafka.controller_states import CONTROLLER_STATES
+from udfs.kafka.controller_states import CONTROLLER_STATES, ControllerState
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -47,46 +47,46 @@ def _zookeeper(lines: DataFrame) -> DataFrame:
     An event lasts from the line that opens it to the last line of the same kind before the next one is opened: at
     least so long. Lines are of one kind if they have one metric: what opens it names the state.
     """
-    state, metric, opens, repeats = (F.lit(None).cast("string"), F.lit(None).cast("string"), F.lit(False), F.lit(False))
+    kind, opens, repeats = F.lit(None).cast("struct<state:string,metric:string>"), F.lit(False), F.lit(False)
     event_type = F.col("event_type")
     for known in reversed(CONTROLLER_STATES):  # so that the first of them decides
         for prefix in known.prefixes:
-            is_of_state = event_type.startswith(prefix)
-            state = F.when(is_of_state, known.name).otherwise(state)
-            metric = F.when(is_of_state, known.metric).otherwise(metric)
+            kind = F.when(event_type.startswith(prefix), _kind(known)).otherwise(kind)
     for known in CONTROLLER_STATES:  # what opens one is of that one, however its name begins
         is_opening = event_type.isin(*known.opened_by)
-        state = F.when(is_opening, known.name).otherwise(state)
-        metric = F.when(is_opening, known.metric).otherwise(metric)
+        kind = F.when(is_opening, _kind(known)).otherwise(kind)
         opens |= is_opening
         repeats |= is_opening & F.lit(known.is_repeated)
     order = Window.partitionBy(*_NODE).orderBy("at", "line", "file_id")
-    is_in_a_row = repeats & (F.lag("metric").over(order) == F.col("metric"))
+    is_in_a_row = repeats & (F.lag("kind.metric").over(order) == F.col("kind.metric"))
     is_in_a_row &= F.col("at") <= F.lag("at").over(order) + F.expr(IN_A_ROW)
     begins = F.col("opens") & ~F.coalesce(is_in_a_row, F.lit(False))
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     activities = (
         lines.select(
-            *_NODE, "at", "file_id", "line", "event_type", state.alias("state"), metric.alias("metric"),
-            opens.alias("opens"),
+            *_NODE, "at", "file_id", "line", "event_type", kind.alias("kind"), opens.alias("opens")
         )
-        .where("state IS NOT NULL")
+        .where("kind IS NOT NULL")
         .withColumn("begins", begins)
         .withColumns(
             {
                 "number": F.sum(F.col("begins").cast("int")).over(so_far),
-                "current": F.last(F.when(F.col("begins"), F.struct("state", "metric")), ignorenulls=True).over(so_far),
+                "current": F.last(F.when(F.col("begins"), F.col("kind")), ignorenulls=True).over(so_far),
             }
         )
-        .where(F.col("metric") == F.col("current.metric"))
-        .withColumn("state", F.col("current.state"))
-        .groupBy(*_NODE, "number", "state", "metric")
+        .where("kind.metric = current.metric")
+        .groupBy(*_NODE, "number", "current.state", "current.metric")
         .agg(F.min("at").alias("since"), F.max("at").alias("until"), _first_line())
     )  # fmt: skip
     ms = milliseconds("since", "until").cast("double")
     return activities.withColumns({"event": F.lit(None).cast("string"), "count": F.lit(1), "ms": ms}).select(
         *_TIMES, "count", F.col("ms").alias("mean_ms"), F.col("ms").alias("max_ms"), "line"
     )
+
+
+def _kind(known: ControllerState) -> Column:
+    """A state and its metric."""
+    return F.struct(F.lit(known.name).alias("state"), F.lit(known.metric).alias("metric"))
 
 
 def _first_line() -> Column:

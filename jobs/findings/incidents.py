@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 
 from jobs.findings.outage_causes import with_stop_around
 from jobs.findings.outage_ends import with_ends
+from jobs.findings.outages import takes_leader
 from jobs.findings.shrink_storms import to_shrink_storms
 from jobs.findings.stop_effects import SLACK, of_node, replicas_of_stops, term_ends
 from jobs.timelines.row_streams import map_rows
@@ -260,10 +261,8 @@ def _elections(elections: DataFrame, outage_facts: DataFrame, stops: DataFrame) 
         "strategy",
         "evidence",
     )
-    # of another strategy than that for a lost leader it stays when nobody is elected
-    takes_leader = (F.col("previous_leader") >= 0) & F.coalesce(F.col("strategy") == "offline", F.lit(True))
     ends = (F.col("kind") == "unclean") & (F.col("healed_by") == "unclean_election") & (F.col("until") == F.col("at"))
-    begin = F.when(takes_leader, F.col("lost_at") - F.expr(SLACK)).otherwise(F.col("lost_at"))
+    begin = F.when(takes_leader(), F.col("lost_at") - F.expr(SLACK)).otherwise(F.col("lost_at"))
     within = (F.col("at") >= begin) & (F.col("until").isNull() | (F.col("at") <= F.col("until")))
     of_one = F.when(F.col("kind") == "unclean", ends).otherwise(within)
     joined = (

@@ -19,14 +19,14 @@ from jobs.timelines.known_spans import controller_run_at
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE
 from udfs.incidents.node_stops import BOUNCED, CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
+from udfs.kafka.elections import MOST_ELECTION_S
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 SLACK = "INTERVAL 2 SECONDS"
 """What two nodes log about one thing may be so far apart."""
-SOON = "INTERVAL 5 SECONDS"
-"""So soon after a controller has found a leader gone another one is elected, if a replica in sync is there."""
+SOON = f"INTERVAL {MOST_ELECTION_S} SECONDS"
 _OF_CAUSE = ("cause", "cause_broker", "cause_at", "cause_after", "cause_evidence")
 
 

@@ -19,6 +19,7 @@ from jobs.timelines.observations import number_of
 from jobs.timelines.topics import HISTORY, INCARNATION
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE, IDS
+from udfs.kafka.elections import Strategy
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -280,6 +281,13 @@ AS_IT_IS_LOST = "INTERVAL 2 SECONDS"
 """So long before the state without a leader an election may have failed that led to it."""
 
 
+def takes_leader() -> Column:
+    """Whether who led lost the place by an election that failed. Of another strategy than that for a lost leader, such
+    as a controlled shutdown's, the leader stays when nobody else is elected."""
+    is_for_lost = F.coalesce(F.col("strategy") == Strategy.OFFLINE, F.lit(True))
+    return (F.col("previous_leader") >= 0) & is_for_lost
+
+
 def _failed_elections(outages: DataFrame, elections: DataFrame) -> DataFrame:
     """Rows of `_outages`, ELECTIONS -> OUTAGE, failed_elections: how many failed meanwhile, where any did.
 
@@ -289,8 +297,7 @@ def _failed_elections(outages: DataFrame, elections: DataFrame) -> DataFrame:
     failed = elections.where("NOT succeeded").select(
         *INCARNATION, "previous_leader", "strategy", F.col("at").alias("failed_at"), day_of_or_open("at").alias("day")
     )
-    takes_leader = (F.col("previous_leader") >= 0) & F.coalesce(F.col("strategy") == "offline", F.lit(True))
-    begin = F.when(takes_leader, F.col("since") - F.expr(AS_IT_IS_LOST)).otherwise(F.col("since"))
+    begin = F.when(takes_leader(), F.col("since") - F.expr(AS_IT_IS_LOST)).otherwise(F.col("since"))
     return (
         outages.select(
             *OUTAGE,

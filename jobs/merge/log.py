@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
+from udfs.logs.holes import hole_size
 from udfs.rules.regex import late
 
 if TYPE_CHECKING:
@@ -169,18 +170,14 @@ def identity_of(file: IO[bytes] | io.RawIOBase) -> tuple[int, int]:
 
 
 def first_look(stream: IO[bytes] | BinaryIO) -> tuple[int, bytes]:
-    """How many NULs a stream begins with, and SAMPLE_BYTES behind them, fewer at its end.
-
-    A log that is emptied by a copy while its writer goes on (logrotate's `copytruncate`) begins with a hole. An even
-    number of them is passed over: UTF-16 has a NUL in front of a letter or behind it.
-    """
+    """The size of the hole that a stream begins with, and SAMPLE_BYTES behind it, fewer at its end."""
     hole, sample = 0, stream.read(SAMPLE_BYTES)
     while sample and not sample.strip(b"\0"):
         hole, sample = hole + len(sample), stream.read(SAMPLE_BYTES)
     if not sample:  # nothing is behind
         kept = min(hole, SAMPLE_BYTES)
         return hole - kept, bytes(kept)
-    more = (len(sample) - len(sample.lstrip(b"\0"))) // 2 * 2
+    more = hole_size(sample)
     return hole + more, sample[more:] + (stream.read(more) if more else b"")
 
 

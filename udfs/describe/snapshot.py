@@ -21,6 +21,7 @@ from udfs.describe.controller_context import (
     alive_of,
 )
 from udfs.describe.kafka_topics import Alive, DescribedPartition, DescribedTopic, Tool, with_gaps_filled
+from udfs.kafka.elections import MOST_ELECTION_S
 from udfs.kafka.releases import TRUNK, Release
 
 Row = Mapping[str, Any]
@@ -235,21 +236,17 @@ def _unfenced(p: DescribedPartition, alive: Alive) -> DescribedPartition:
     )  # fmt: skip
 
 
-MOST_ELECTION = timedelta(seconds=5)
-"""So soon after a ZooKeeper controller has found a leader gone it has elected another replica in sync that is there."""
-
-
 def without_replaced_leaders(
     topics: Iterable[DescribedTopic], members: Iterable[BrokerStatus], registrations: Iterable[Row], at: datetime
 ) -> list[DescribedTopic]:
-    """Topics of a ZooKeeper cluster without leaders that had gone MOST_ELECTION before, while another replica in sync
+    """Topics of a ZooKeeper cluster without leaders that had gone MOST_ELECTION_S before, while another replica in sync
     was there all that time: some other one leads, or the ISR was another, and no line shows that state."""
     electable = {member.broker for member in members if member.state == "alive"}
-    gone, there = set(), set()
+    gone, there, elected_by = set(), set(), at - timedelta(seconds=MOST_ELECTION_S)
     for row in registrations:
-        if row["until"] is not None and row["until"] <= at - MOST_ELECTION:
+        if row["until"] is not None and row["until"] <= elected_by:
             gone.add(row["broker"])
-        elif row["broker"] in electable and row["since"] <= at - MOST_ELECTION:
+        elif row["broker"] in electable and row["since"] <= elected_by:
             there.add(row["broker"])
 
     def as_known(p: DescribedPartition) -> DescribedPartition:

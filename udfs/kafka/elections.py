@@ -21,6 +21,11 @@ NOT_NEEDED = "LeaderElectionNotNeeded"
 RECOVERED, RECOVERING = "RECOVERED", "RECOVERING"
 
 
+MOST_ELECTION_S = 5
+"""So many seconds after a ZooKeeper controller has found a leader gone it has elected another replica in sync that is
+there."""
+
+
 class Strategy(StrEnum):
     """Why a ZooKeeper controller elects; it decides how."""
 

@@ -26,6 +26,7 @@ from udfs.logs.byte_streams import damage_of
 from udfs.logs.dst import AmbiguousTimeFinder, passes_in_stream
 from udfs.logs.formats import Format, format_of, is_complete, splittable, why_unread
 from udfs.logs.framing import OtherBytes, frames
+from udfs.logs.holes import hole_size
 from udfs.logs.later_forms import WINDOW, later_form
 from udfs.logs.limits import LIMITS, Limits
 from udfs.logs.paths import Source, node_of_path
@@ -274,10 +275,8 @@ class _Reader:
         Of a long text that is no log for a long time only parts are looked at.
         """
         if not self._begun:
-            text = block.lstrip(b"\0")
-            self._begun = bool(text)
-            hole = len(block) - len(text)
-            text = block[hole - hole % 2 :]  # UTF-16 has a NUL in front of a letter or behind it
+            text = block[hole_size(block) :]
+            self._begun = bool(text.strip(b"\0"))
             sample = text[:_SAMPLE]
             self.format = format_of(sample) if self._begun else None
             if self.format is None and self._begun:

@@ -46,10 +46,14 @@ node_id | file_id | at          | logger              | event_type              
 0       | s       | 15:00:03    | state.change.logger | partition_state_change          | 1                |                                             | for 3, too
 0       | c       | 15:00:04    | kafka.controller    | broker_removed_from_shutting_down |                | brokers=3                                   | 3 left
 # 3 bounces: it is listed as alive, fails, and starts
-0       | c       | 15:00:05    | kafka.controller    | broker_set_changed              |                  | live_brokers=1,3; bounced_brokers=3         | 3 bounces
+0       | c       | 15:00:05    | kafka.controller    | broker_set_changed              |                  | live_brokers=1,3; added_brokers=1; bounced_brokers=3 | 3 bounces
 0       | c       | 15:00:06    | kafka.controller    | broker_failure                  |                  | brokers=3                                   | 3 fails
 0       | s       | 15:00:06    | state.change.logger | partition_state_change          | 1                |                                             | without 3
 0       | c       | 15:00:07    | kafka.controller    | broker_startup                  |                  | brokers=3                                   | 3 is back
+# 4 came between two lists, in a line that is lost: who was alive since the first is not known
+0       | c       | 15:00:07.5  | kafka.controller    | broker_set_changed              |                  | live_brokers=1,3,5; added_brokers=5         | 5 comes
+0       | s       | 15:00:07.6  | state.change.logger | partition_state_change          | 1                |                                             | with 4?
+0       | c       | 15:00:07.8  | kafka.controller    | broker_set_changed              |                  | live_brokers=1,3,4; deleted_brokers=5       | 5 goes
 # another controller reigned meanwhile: whom this one believed alive before is not known to be
 0       | c       | 15:00:08    | kafka.controller    | controlled_shutdown_started     |                  | broker=1                                    | 1 leaves
 0       | c       | 15:00:50    | kafka.controller    | controller_epoch_incremented    | 3                |                                             | elected anew
@@ -89,7 +93,10 @@ for 3, too     | controlled_shutdown | controlled_shutdown | 3     | 3
 3 fails        | offline             | broker_failure      | 1     | []
 without 3      | offline             | broker_failure      | 1     | []
 3 is back      | offline             | broker_startup      | 1,3   | []
-1 leaves       | controlled_shutdown | controlled_shutdown | 1,3   | 1
+5 comes        | offline             | broker_startup      |       | []
+with 4?        | offline             | broker_startup      |       | []
+5 goes         | offline             | broker_startup      | 1,3,4 | []
+1 leaves       | controlled_shutdown | controlled_shutdown | 1,3,4 | 1
 elected anew   | offline             | controller_failover |       | []
 who is alive?  | offline             | controller_failover |       | []
 """
@@ -114,6 +121,7 @@ def test_only_lines_asked_for_but_all_that_they_go_by(frame: Frame, same: Same) 
         then    |          |                     | 3     | []
         for 3, too | controlled_shutdown | controlled_shutdown | 3 | 3
         without 3  | offline | broker_failure   | 1     | []
+        with 4?    | offline | broker_startup   |       | []
         who is alive? | offline | controller_failover |  | []
         """,
     )

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.findings.broker_signs import with_doubts
 from jobs.findings.decision_inputs import on_failed_directories
 from jobs.findings.registered_brokers import registered, with_earliest
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE
-from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, LONG, PARTITION_KEY, TEXT, TIME, struct
+from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, struct
 from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ DECISIONS = T.StructType(
     [*PARTITION_KEY, *struct(at=TIME, earliest=TIME, decision=LONG, concerned=IDS), EVIDENCE_COLUMN]
 )
 CLUSTERS = struct(cluster=TEXT, is_kraft=FLAG)
+SIGNS = struct(cluster=TEXT, broker=INT, at=TIME, is_alive=FLAG)
 COVERAGE = """
 cluster | node_id | kind          | since    | until
 zk      | 3       | controller    | 09:00:00 | 11:00:00
@@ -78,10 +80,9 @@ def test_lines_that_tell_the_order_leave_no_doubt(frame: Frame, same: Same) -> N
     )
     spans = to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster")
     kraft = frame(CLUSTERS, "cluster\nkraft\ndump\n")
+    brokers = with_doubts(frame(BROKER_TIMELINE, BROKERS), frame(SIGNS, "cluster\n"))
     same(
-        registered(decisions, frame(BROKER_TIMELINE, BROKERS), spans, kraft).withColumn(
-            "possible", F.array_sort("possible")
-        ),
+        registered(decisions, brokers, spans, kraft).withColumn("possible", F.array_sort("possible")),
         """
 topic    | certain | possible
 by_it    | 1       | 1

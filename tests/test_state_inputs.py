@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.findings.broker_signs import to_broker_signs, with_doubts
 from jobs.findings.replay import to_caused_states
 from jobs.findings.state_inputs import with_state_inputs
 from jobs.settings import Settings, TopicSettings
@@ -266,7 +267,8 @@ def joining(frame: Frame) -> list[dict[str, object]]:
     lines = f"file_id | line | event_type\n{records}\ns | 1 | partition_cached\ns | 2 | partition_cached\n"
     states = inputs(frame, JOINING, lines, Settings())
     kraft = frame(struct(cluster=TEXT), "cluster\nc\n")
-    caused = to_caused_states(states, frame(CAUSES, "topic\n"), frame(BROKER_TIMELINE, JOINABLE), known, kraft)
+    brokers = with_doubts(frame(BROKER_TIMELINE, JOINABLE), to_broker_signs(states, frame(EVENTS, "line\n")))
+    caused = to_caused_states(states, frame(CAUSES, "topic\n"), brokers, known, kraft)
     return [row.asDict() for row in caused.collect()]
 
 

@@ -117,7 +117,7 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     )
     last_listed = F.coalesce(F.last("listed", ignorenulls=True).over(so_far), nobody)
     return (
-        _with_known_since(own, known_spans)
+        _with_believed(_with_known_since(own, known_spans))
         .withColumns({"rank": rank, "listed": _listed_shutdowns(), "move": move})
         .withColumn("list_number", F.count("listed").over(so_far))
         .withColumns(
@@ -130,7 +130,7 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         )
         .where(is_wanted)
         .withColumns(_of_activity())
-        .drop("rank", "listed", "move", "list_number", "known_since", "activity", "live_list")
+        .drop("rank", "listed", "move", "list_number", "known_since", "activity", "live_list", "is_believed")
     )
 
 
@@ -139,10 +139,32 @@ def _begins_term() -> Column:
 
 
 def _live_list() -> Column:
-    """Live brokers that an event lists, as `ids` with `evidence`; `ids` is null where a term begins, else all is."""
+    """Live brokers that an event lists, as `ids` with `evidence`; `ids` is null where a term begins, and where a list
+    between it and the next one is lost, else all is."""
     ids = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
     line = F.array(F.struct("node_id", "file_id", "line"))
-    return F.when(_begins_term() | ids.isNotNull(), F.struct(ids.alias("ids"), line.alias("evidence")))
+    believed = F.when(F.col("is_believed"), ids)
+    return F.when(_begins_term() | ids.isNotNull(), F.struct(believed.alias("ids"), line.alias("evidence")))
+
+
+def _with_believed(events: DataFrame) -> DataFrame:
+    """EVENTS with `known_since` -> the same with `is_believed`: null but of lists of live brokers, false if the next
+    one in the term is not what this one becomes by the changes that it tells."""
+    none = F.array().cast(IDS)
+    order = Window.partitionBy("cluster", "node_id", "known_since").orderBy("at", "line", "file_id")
+    live, added, gone = (
+        F.coalesce(ids_of(name), none).alias(name) for name in ("live_brokers", "added_brokers", "deleted_brokers")
+    )
+    of_list = F.struct(live, added, gone, (F.col("event_type") == LIVE_LISTS[0]).alias("is_change"))
+    lists = events.where(F.col("event_type").isin(*LIVE_LISTS) | _begins_term()).withColumns(
+        {"of_list": F.when(F.col("event_type").isin(*LIVE_LISTS), of_list)}
+    )
+    later = F.lead("of_list").over(order)
+    expected = F.array_union(F.array_except("of_list.live_brokers", later["deleted_brokers"]), later["added_brokers"])
+    is_other = later["is_change"] & (F.array_sort(expected) != F.array_sort(later["live_brokers"]))
+    line = ["cluster", "file_id", "line"]
+    believed = lists.withColumn("is_believed", ~F.coalesce(is_other, F.lit(False))).where("of_list IS NOT NULL")
+    return events.join(F.broadcast(believed.select(*line, "is_believed")), line, "left")
 
 
 def _listed_shutdowns() -> Column:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.broker_signs import without_stale_lists
 from jobs.findings.election_exceptions import to_refusals
 from jobs.findings.elections import states_then
 from jobs.findings.registered_brokers import registered, with_earliest
@@ -38,6 +39,7 @@ def to_election_inputs(
     elections: DataFrame,
     states: DataFrame,
     brokers: DataFrame,
+    signs: DataFrame,
     topics: DataFrame,
     known_spans: DataFrame,
     events: DataFrame,
@@ -46,8 +48,8 @@ def to_election_inputs(
     old_clusters: Collection[str] = (),
     selector_clusters: Collection[str] = (),
 ) -> DataFrame:
-    """ELECTIONS, PARTITION_TIMELINE, BROKER_TIMELINE, TOPIC_TIMELINE, EVENTS -> elections with the rest of what the
-    controller decided by.
+    """ELECTIONS, PARTITION_TIMELINE, rows of `with_doubts`, of `to_broker_signs`, TOPIC_TIMELINE, EVENTS -> elections
+    with the rest of what the controller decided by.
 
     Adds `lists_live` (whether the controller logged the live brokers), `possibly_online`, `certainly_online` (never
     null), `plausible_replicas` (null unless an assignment is missing, or unknown), `last_known_before` (see
@@ -58,7 +60,7 @@ def to_election_inputs(
     filled from registrations where the controller did not log it, `shutting_down` with none.
     """
     none = F.array().cast(IDS)
-    decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
+    decisions = without_stale_lists(elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1))), signs)
     decisions = decisions.join(_plausible_replicas(decisions, states, events, topics, known_spans), DECISION, "left")
     failed = decisions.where("NOT succeeded AND isr_before IS NULL")
     then = states_then(failed, states, supposes=True).select(

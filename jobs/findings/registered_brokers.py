@@ -53,14 +53,15 @@ def with_earliest(
 def registered(
     decisions: DataFrame, brokers: DataFrame, known_spans: DataFrame, kraft_clusters: DataFrame
 ) -> DataFrame:
-    """Rows with DECISION, `earliest`, `concerned` brokers and `evidence`, BROKER_TIMELINE, spans, rows of
+    """Rows with DECISION, `earliest`, `concerned` brokers and `evidence`, rows of `with_doubts`, spans, rows of
     `to_kraft_clusters` -> DECISION, `possible`, `certain`: those of them that may have been registered then, and those
     that were, whenever it was between `earliest` and `at`.
 
     A broker that came or went before a hole in the controllers' logs, and one of which they say nothing, may have been
-    there or not; likewise one that did so at about that time (`doubt`), unless lines tell that it was before
-    (`_follows`), and in KRaft one that is shutting down: it is there until it is fenced, but leads nothing any more
-    (3.3 on, KIP-841). Elections are left out if nothing is known of any replica.
+    there or not; likewise one of which something shows that it did so unseen, one that did so at about that time
+    (`doubt`), unless lines tell that it was before (`_follows`), and in KRaft one that is shutting down: it is there
+    until it is fenced, but leads nothing any more (3.3 on, KIP-841). Elections are left out if nothing is known of any
+    replica.
     """
     last = F.broadcast(decisions.groupBy("cluster").agg(F.max("at").alias("last")))
     by_day = (
@@ -100,11 +101,15 @@ def registered(
 
 
 def _stays(brokers: DataFrame) -> DataFrame:
-    """BROKER_TIMELINE -> cluster, broker, `is_up`, `begin`, `end`, `begin_line` (as in evidence), `shutdown_since`:
-    when a broker was registered, and (`shutdown_since` null) when it was not, having been before."""
+    """Rows of `with_doubts` -> cluster, broker, `is_up`, `begin`, `end`, `begin_line` (as in evidence),
+    `shutdown_since`: when a broker was registered, and (`shutdown_since` null) when it was not, having been before; not
+    when that is in doubt."""
     of_broker = Window.partitionBy("cluster", "broker").orderBy("since")
     returned = F.lead("since").over(of_broker).alias("returned")
-    times = brokers.select("cluster", "broker", "since", "until", "shutdown_since", returned, "evidence")
+    times = brokers.select(
+        "cluster", "broker", "since", "until", "shutdown_since", returned, "evidence",
+        "stay_in_doubt", "absence_in_doubt",
+    )  # fmt: skip
 
     def stays(rows: DataFrame, is_up: bool, begin: str, end: str) -> DataFrame:
         line = F.try_element_at("evidence", F.lit(1 if is_up else 2))
@@ -113,8 +118,8 @@ def _stays(brokers: DataFrame) -> DataFrame:
             line.alias("begin_line"), F.when(F.lit(is_up), F.col("shutdown_since")).alias("shutdown_since"),
         )  # fmt: skip
 
-    gone = times.where("until IS NOT NULL")
-    return stays(times, True, "since", "until").unionByName(stays(gone, False, "until", "returned"))
+    there, gone = times.where("NOT stay_in_doubt"), times.where("until IS NOT NULL AND NOT absence_in_doubt")
+    return stays(there, True, "since", "until").unionByName(stays(gone, False, "until", "returned"))
 
 
 def _follows() -> Column:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.findings.broker_signs import to_broker_signs, with_doubts
 from jobs.findings.decision_inputs import to_election_inputs
 from jobs.findings.other_decisions import (
     to_created_topics,
@@ -58,7 +59,7 @@ ALGORITHMS = Release(1, 1)
 """From here on elections are functions; the selectors before print more of what they go by."""
 TRANSITIONS = ("partition_state_change", "replica_state_change")
 PLANNERS = 3
-"""Threads that plan inputs of verdicts."""
+"""Threads that plan inputs of verdicts: what small logs cost is planning, so that is done side by side."""
 JUDGED_LINES: Mapping[Callable[..., Any], Sequence[str]] = {
     transition_verdicts: TRANSITIONS,
     request_verdicts: ABOUT_REQUESTS,
@@ -98,12 +99,12 @@ def to_verdicts(
     of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
     of_term, of_node = F.broadcast(term_releases), to_node_releases(events, settings.kafka_versions)
     printed = checkpointed(with_printed(states, events))
-    elections = with_clean_exit(elections, events, brokers)
     term = ["cluster", "controller_epoch"]
-    elections = elections.join(of_cluster, "cluster", "left").join(of_term, term, "left")
+    elections = with_clean_exit(elections, events, brokers).join(of_cluster, "cluster", "left")
+    elections = elections.join(of_term, term, "left")
     before = [_zookeeper_before(release, releases) for release in (ASSIGNMENT_ORDER, ALGORITHMS)]
-    known = with_state_inputs(printed, events, known_spans, facts, settings)
-    judged = _with_facts(known, of_cluster, facts.kraft_clusters, of_term)
+    judged = with_state_inputs(printed, events, known_spans, facts, settings)
+    judged = _with_facts(judged, of_cluster, facts.kraft_clusters, of_term)
     planning: dict[Callable[..., Any], Callable[[], DataFrame]] = {
         transition_verdicts: lambda: to_transitions(events, topics).join(of_term, term, "left"),
         request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node, facts.coverage, settings),
@@ -113,14 +114,14 @@ def to_verdicts(
         creation_verdicts: lambda: to_created_topics(states, topics).join(of_cluster, "cluster", "left"),
         rebalance_verdicts: lambda: to_rebalance_lines(events, of_node),
     }
-    # what small logs cost is planning, so that is done side by side
+    seen = checkpointed(with_doubts(brokers, signs := to_broker_signs(states, events)))
     with ThreadPoolExecutor(PLANNERS) as pool:
         planned = {judge: pool.submit(plan) for judge, plan in planning.items() if _may_judge(judge, facts.kinds)}
         known_by = to_election_inputs(
-            elections, states, brokers, topics, known_spans, events, settings, facts.kraft_clusters, *before
+            elections, states, seen, signs, topics, known_spans, events, settings, facts.kraft_clusters, *before
         )
         inputs = checkpointed(_with_first_states(known_by, printed))
-        caused = to_caused_states(judged, inputs, brokers, known_spans, facts.kraft_clusters)
+        caused = to_caused_states(judged, inputs, seen, known_spans, facts.kraft_clusters)
         registrations = _registrations(brokers, facts, takeovers)
         by_release = {election_verdicts: inputs, state_verdicts: caused}
         by_release |= {judge: rows.result() for judge, rows in planned.items()}
@@ -313,7 +314,7 @@ def showing_elr(states: DataFrame) -> DataFrame:
 def to_caused_states(
     states: DataFrame, inputs: DataFrame, brokers: DataFrame, known_spans: DataFrame, kraft_clusters: DataFrame
 ) -> DataFrame:
-    """PARTITION_TIMELINE, rows of `to_election_inputs`, BROKER_TIMELINE -> states in stored order, each with what it
+    """PARTITION_TIMELINE, rows of `to_election_inputs`, of `with_doubts` -> states in stored order, each with what it
     was decided by.
 
     PARTITION_TIMELINE's columns, and null where unknown: of elections `trigger`, `unclean_enabled`; of these, of new

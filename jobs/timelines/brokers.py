@@ -20,9 +20,12 @@ from jobs.timelines.zk_registrations import (
     to_printed_epochs,
     with_registrations,
 )
+from schemas.spark import IDS
 from schemas.timelines import BROKER_TIMELINE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import Column
 
 _ZK_EVENTS = ("broker_set_changed", "controller_context_live_brokers")
@@ -241,7 +244,7 @@ def _zk_transitions(events: DataFrame) -> DataFrame:
         .where(~F.array_contains("live", F.col("broker")))
     )
     absences = of_brokers(absent, F.col("broker"), 0, False, "session_expired")
-    noticed = transitions.unionByName(absences)
+    noticed = _with_unseen(transitions.unionByName(absences), changed, of_brokers)
     # who is shut down last is seen by nobody
     stops = of_brokers(to_last_stops(events, noticed), F.col("broker"), 0, False, "session_expired")
     counted = noticed.unionByName(stops).withColumn("is_new", F.lit(True)).select(*_TRANSITION)
@@ -249,6 +252,28 @@ def _zk_transitions(events: DataFrame) -> DataFrame:
         {"is_up": F.lit(None).cast("boolean"), "is_new": F.lit(None).cast("boolean"), "rank": F.lit(2)}
     )
     return with_registrations(counted.unionByName(printed.select(*_TRANSITION)), [F.col(name) for name in _ORDER])
+
+
+def _with_unseen(
+    noticed: DataFrame, changed: DataFrame, of_brokers: Callable[[DataFrame, Column, int, bool, str], DataFrame]
+) -> DataFrame:
+    """Transitions that a controller noticed, its lists of changes -> the former, with those that only a later list
+    shows, for it has a broker, or lacks one, that did not change in it: the line of that is lost."""
+    none = F.array().cast(IDS)
+    changes = ("added_brokers", "deleted_brokers", "bounced_brokers")
+    moved = F.concat(*(F.coalesce(ids_of(name), none) for name in changes))
+    lists = changed.withColumns({"live": ids_of("live_brokers"), "moved": moved}).where("live IS NOT NULL")
+    known = F.broadcast(noticed.select("cluster", "broker").distinct())
+    listed = lists.join(known, "cluster").where(~F.array_contains("moved", F.col("broker")))
+    is_there = F.array_contains("live", F.col("broker"))
+    unseen = of_brokers(listed.where(is_there), F.col("broker"), 1, True, "there").unionByName(
+        of_brokers(listed.where(~is_there), F.col("broker"), 0, False, "session_expired")
+    )
+    marked = noticed.withColumn("is_listed", F.lit(False)).unionByName(unseen.withColumn("is_listed", F.lit(True)))
+    order = Window.partitionBy("cluster", "broker").orderBy(*(F.col(name) for name in _ORDER))
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    last = F.last(F.when(~F.col("is_listed"), F.col("is_up")), ignorenulls=True).over(before)
+    return marked.withColumn("last", last).where("NOT is_listed OR last != is_up").drop("is_listed", "last")
 
 
 def _dump_transitions(events: DataFrame) -> DataFrame:

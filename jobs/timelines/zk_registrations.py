@@ -83,8 +83,9 @@ def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame
     """Rows of brokers that come up and go down, and of `to_printed_epochs` among them with `is_up` null -> the former,
     with epochs that were printed.
 
-    A broker that registers while it counts as up had gone: it goes down and comes up then, unless the controller
-    notices it soon: by both at once (`bounced`), or by one after the other. A controller that starts has read who is
+    A broker that registers while it counts as gone comes up then, unless the controller notices it soon. One that
+    counts as up had gone: it goes down and comes up then, unless the controller notices it soon: by both at once
+    (`bounced`), or by one after the other. A controller that starts has read who is
     there some time before it lists that, and finds the broker only with its next look.
     """
     by_broker = Window.partitionBy("cluster", "broker").orderBy(*order)
@@ -123,7 +124,10 @@ def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame
     )
     as_it_is = F.struct("is_up", "how", "rank")
     is_missed = F.col("is_another") & ~F.col("is_noticed")
-    rows = marked.withColumn("change", F.explode(F.when(is_missed, F.array(down, up)).otherwise(F.array(as_it_is))))
+    is_noticed_up = F.coalesce(F.col("next_change.is_up") & (until_next <= NOTICED_US), F.lit(False))
+    comes_back = F.coalesce((F.col("how") == "registered") & ~F.col("was_up"), F.lit(False)) & ~is_noticed_up
+    change = F.when(is_missed, F.array(down, up)).when(comes_back, F.array(up)).otherwise(F.array(as_it_is))
+    rows = marked.withColumn("change", F.explode(change))
     others = [name for name in transitions.columns if name not in ("is_up", "how", "rank")]
     comes = F.col("is_another") & F.col("is_noticed")
     return _with_epochs(rows.select(*others, "change.*", comes.alias("comes_later")), order).select(

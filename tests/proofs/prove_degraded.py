@@ -3,7 +3,7 @@
     PYTHONPATH=. python tests/proofs/prove_degraded.py [CAPTURE ...] [--only FORM] [--keep DIR] [--misses N]
 
 Each form takes lines away as people's logs lack them: no TRACE and DEBUG, one kind of log, one broker, half of the
-time, a hole. Of each form there is one night, in which all captures, thinned to it, are clusters of one warehouse. What
+time, a hole, lines at random. Of each form there is one night, in which all captures, thinned to it, are clusters of one warehouse. What
 is left is scored against the truth of the capture: precision of each table, and recall of the states, elections and
 outages that lines of it prove (`tests/truth/compare.py`, `scores`). Prints a line for each form and capture, and a
 table of forms at the end; exits with 1 if a precision is below 1.0, a decision is called violated, the gate refuses a
@@ -26,6 +26,7 @@ from datetime import timedelta
 from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from jobs.session import expected_bytes, session
 from tests.proofs.captures import capture_folders, warehouse_of
@@ -75,6 +76,24 @@ def with_hole(logs: Logs) -> Logs:
     return {name: before[name] + timed(data, lambda at: at + HOLE) for name, data in after.items()}
 
 
+def without(logs: Logs, first: float, last: float) -> Logs:
+    """Records of all but a part of the time; what comes after it stays where it is, so no silence shows the hole."""
+    begin, end = ends_of(logs)
+    since, till = stamp(begin + (end - begin) * first), stamp(begin + (end - begin) * last)
+    return filtered(logs, lambda record: not since <= record[:25] < till)
+
+
+def with_short_hole_of_one(logs: Logs) -> Logs:
+    """One broker's logs lack a third of the time."""
+    own = named(logs, lambda name: node_of(name) == second_node(logs))
+    return {**logs, **without(own, 0.4, 0.7)}
+
+
+def thinned(logs: Logs, one_of: int) -> Logs:
+    """Without one of so many records, which ones their bytes decide."""
+    return filtered(logs, lambda record: crc32(record) % one_of != 0)
+
+
 def resumed_ms(logs: Logs) -> float:
     """When a hole is over, before times are moved."""
     begin, end = ends_of(logs)
@@ -103,6 +122,10 @@ FORMS: Mapping[str, Callable[[Logs], Logs]] = {
     "last half": lambda logs: between(logs, 0.5, 2),
     "a third": of_a_third,
     A_HOLE: with_hole,
+    "a short hole": lambda logs: without(logs, 0.4, 0.6),
+    "a short hole of one broker": with_short_hole_of_one,
+    "a tenth lost": lambda logs: thinned(logs, 10),
+    "a hundredth lost": lambda logs: thinned(logs, 100),
 }
 """What is left of logs, by the name of the form."""
 

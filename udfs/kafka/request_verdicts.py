@@ -82,7 +82,7 @@ def _judged(rule: str, verdict: str, expected: str, actual: str, about: str, lin
 
 # ---- what was decided is sent -----------------------------------------------------------------------------------
 def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
-    """The leader that a controller elected is sent LeaderAndIsr.
+    """The leader that a controller elected is sent LeaderAndIsr, as its own line or that of the leader shows.
 
     Nothing is judged where the controller does not print its requests: it is known to if it printed another one about
     that leader epoch, or any about the partition before. Unless it sent others, it must have lived on for a while.
@@ -91,12 +91,14 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
     for line in lines:
         if line["event_type"] in (SENT, METADATA_SENT) and None not in (key := _term(line)):
             sent.setdefault(key, []).append(line)  # type: ignore[arg-type]
+    received = {_received_term(line): line for line in reversed(lines) if line["event_type"] == RECEIVED}
     for line in lines:
         is_election = line["event_type"] == DECIDED and line["to_state"] == "OnlinePartition"
         if not is_election or None in (key := _term(line)) or line["leader"] in (None, NO_LEADER):
             continue
         of_epoch = [request for request in sent.get(key, ()) if request["at"] >= line["at"]]  # type: ignore[arg-type]
         to_leader = [r for r in of_epoch if r["event_type"] == SENT and r["target_broker"] == line["leader"]]
+        to_leader += [r for r in [received.get((line["leader"], *key[1:]))] if r is not None]
         about = f"leader epoch {line['leader_epoch']}, controller epoch {line['controller_epoch']}"
         expected = f"LeaderAndIsr of leader epoch {line['leader_epoch']} to broker {line['leader']}"
         if to_leader:
@@ -113,6 +115,11 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
 
 def _term(line: Line) -> tuple[int | None, int | None, int | None]:
     """Who decided, in which of its terms, and the leader epoch."""
+    return line["node_id"], line["controller_epoch"], line["leader_epoch"]
+
+
+def _received_term(line: Line) -> tuple[int | None, int | None, int | None]:
+    """The broker that received a request, the controller epoch of who sent it, and the leader epoch."""
     return line["node_id"], line["controller_epoch"], line["leader_epoch"]
 
 

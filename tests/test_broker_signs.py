@@ -1,0 +1,134 @@
+"""What shows that a broker was there, or gone, though the line by which it came or went is lost; a case is a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.findings.broker_signs import to_broker_signs, with_doubts, without_stale_lists
+from schemas.findings import ELECTIONS
+from schemas.ingest import EVENTS
+from schemas.spark import FLAG, INT, TEXT, TIME, struct
+from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+BROKER_SIGNS = struct(cluster=TEXT, broker=INT, at=TIME, is_alive=FLAG)
+STATES = """
+cluster | ordinal | leader | isr   | replicas | made_by    | missing_before | since
+# 2 joins the ISR of 1, and is taken out of it by the controller
+joined  | 1       | 1      | 1     | 1,2      | controller | 0              | 10:10:00
+joined  | 2       | 1      | 1,2   | 1,2      | leader     | 0              | 10:10:30
+joined  | 3       | 1      | 1     | 1,2      | controller | 0              | 10:20:00
+# a leader drops who is slow; a reassignment takes out who is no longer assigned
+slow    | 1       | 1      | 1,2,3 | 1,2,3    | controller | 0              | 10:10:00
+slow    | 2       | 1      | 1,3   | 1,2,3    | leader     | 0              | 10:10:30
+slow    | 3       | 1      | 1     | 1,2      | controller | 0              | 10:11:00
+# with states missing in between nobody knows who changed what
+missing | 1       | 1      | 1,2   | 1,2      | controller | 0              | 10:10:00
+missing | 2       | 1      | 1     | 1,2      | controller | 2              | 10:20:00
+# nobody of the ISR is left
+lost    | 1       | 2      | 2     | 1,2      | controller | 0              | 10:10:00
+lost    | 2       | -1     | 2     | 1,2      | controller | 0              | 10:20:00
+"""
+LINES = """
+cluster | node_id | at       | event_type
+leads   | 3       | 10:12:00 | leader_epoch_started
+leads   | 3       | 10:12:00 | partition_leader_epoch_started
+leads   | 3       | 10:13:00 | partition_follower_epoch_started
+"""
+SHOWN = """
+cluster | broker | at       | is_alive
+joined  | 2      | 10:10:30 | true
+joined  | 2      | 10:20:00 | false
+lost    | 2      | 10:20:00 | false
+leads   | 3      | 10:12:00 | true
+"""
+
+
+def test_what_shows_that_a_broker_is_there_or_gone(frame: Frame, same: Same) -> None:
+    states = frame(PARTITION_TIMELINE, STATES).withColumns(
+        {"topic": F.lit("t"), "partition": F.lit(0), "incarnation": F.lit(0)}
+    )
+    same(to_broker_signs(states, frame(EVENTS, LINES)), SHOWN)
+
+
+BROKERS = """
+cluster | broker | since    | until    | shutdown_since | evidence
+joined  | 2      | 10:00:00 | 10:05:00 |                | 1@f:1,1@f:2
+lost    | 2      | 10:00:00 |          |                | 1@f:1
+leads   | 3      | 10:00:00 | 10:12:30 | 10:11:00       | 1@f:1,1@f:2
+# gone and back at about the times at which it shows itself
+edges   | 4      | 10:00:00 | 10:05:00 |                | 1@f:1,1@f:2
+edges   | 4      | 10:09:00 | 10:15:00 |                | 1@f:3,1@f:4
+# of a dump nothing is lost
+dump    | 5      | 10:00:00 | 10:05:00 |                | @d:1,@d:2
+"""
+SIGNS = """
+cluster | broker | at         | is_alive
+joined  | 2      | 10:10:30   | true
+joined  | 2      | 10:20:00   | false
+lost    | 2      | 10:20:00   | false
+leads   | 3      | 10:12:00   | false
+leads   | 3      | 10:11:30   | true
+edges   | 4      | 10:05:01   | true
+edges   | 4      | 10:08:59   | true
+edges   | 4      | 10:04:59   | false
+edges   | 4      | 10:09:01   | false
+dump    | 5      | 10:10:30   | true
+"""
+
+
+def test_stays_and_absences_in_doubt(frame: Frame, same: Same) -> None:
+    """2 joined an ISR after it had gone, and no return is logged; 2 of `lost` had gone though it counts as there."""
+    signs = frame(BROKER_SIGNS, SIGNS)
+    same(
+        with_doubts(frame(BROKER_TIMELINE, BROKERS), signs),
+        """
+cluster | broker | since    | stay_in_doubt | absence_in_doubt
+joined  | 2      | 10:00:00 | false         | true
+lost    | 2      | 10:00:00 | true          | false
+leads   | 3      | 10:00:00 | false         | false
+edges   | 4      | 10:00:00 | false         | false
+edges   | 4      | 10:09:00 | false         | false
+dump    | 5      | 10:00:00 | false         | false
+""",
+    )
+
+
+ELECTED = """
+cluster | topic   | partition | incarnation | at       | leader | live_brokers | succeeded
+# 2 is not listed, but shows itself soon after
+c       | alive   | 0         | 0           | 10:10:00 | 2      | 1,3          | true
+# of 4 nothing shows that it is alive, and of 5 only later
+c       | dead    | 0         | 0           | 10:10:00 | 4      | 1,3          | true
+c       | later   | 0         | 0           | 10:10:00 | 5      | 1,3          | true
+c       | listed  | 0         | 0           | 10:10:00 | 3      | 1,3          | true
+c       | nothing | 0         | 0           | 10:10:00 | 2      |              | true
+c       | failed  | 0         | 0           | 10:10:00 |        | 1,3          | false
+"""
+ALIVE = """
+cluster | broker | at         | is_alive
+c       | 2      | 10:10:02   | true
+c       | 3      | 10:10:02   | true
+c       | 4      | 10:10:02   | false
+c       | 5      | 10:10:09   | true
+"""
+
+
+def test_a_list_without_a_leader_that_is_alive_is_not_believed(frame: Frame, same: Same) -> None:
+    elections = frame(ELECTIONS, ELECTED).withColumn("decision", F.lit(1))
+    same(
+        without_stale_lists(elections, frame(BROKER_SIGNS, ALIVE)).select("topic", "live_brokers"),
+        """
+topic   | live_brokers
+alive   |
+dead    | 1,3
+later   | 1,3
+listed  | 1,3
+nothing |
+failed  | 1,3
+""",
+    )

@@ -1,4 +1,4 @@
-"""What shows that a broker was there, or gone, though the line by which it came or went is lost; a case is a cluster."""
+"""What shows that a broker was there, or gone, though no line tells that it came or went; a case is a cluster."""
 
 from __future__ import annotations
 

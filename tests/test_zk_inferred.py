@@ -37,6 +37,8 @@ CASES = {  # before, removals, after -> states
         (0, 6, 11, [0, 3, 4]), removals((11, 0), (12, 3), (13, 4)), None,
         [(-1, 7, 12, [3, 4]), (-1, 8, 13, [4]), (-1, 9, 14, [4])],
     ),
+    # in a deletion all replicas go: without the line of one of them it is not known what the others left
+    "after the last state, of which a line is lost": ((0, 6, 11, [0, 3, 4]), removals((11, 0), (13, 4)), None, []),
     "the last one in sync stays, the leader is lost": ((4, 6, 11, [4]), removals((11, 4)), None, [(-1, 7, 12, [4])]),
     "removals before it was logged are in it": ((-1, 8, 13, [4]), removals((8, 3), (9, 4), (11, 1)), None, []),
     "one before that is not in it: clocks differ, nothing is sure": (
@@ -52,9 +54,9 @@ def test_inferred_states(name: str) -> None:
 
 
 def test_a_state_names_the_removal_that_made_it() -> None:
-    offline = removals((11, 0), (12, 9), (13, 3))
+    offline = removals((11, 0), (12, 9), (13, 3), (14, 4))
     states = inferred_states((0, 6, 11, [0, 3, 4]), 10, offline, None)
-    assert [state.made_by for state in states] == [offline[0], offline[2]]
+    assert [state.made_by for state in states] == [offline[0], offline[2], offline[3]]
 
 
 def test_spark_and_python_agree(spark: SparkSession) -> None:

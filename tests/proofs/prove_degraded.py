@@ -3,11 +3,11 @@
     PYTHONPATH=. python tests/proofs/prove_degraded.py [CAPTURE ...] [--only FORM] [--keep DIR] [--misses N]
 
 Each form takes lines away as people's logs lack them: no TRACE and DEBUG, one kind of log, one broker, half of the
-time, a hole, lines at random. Of each form there is one night, in which all captures, thinned to it, are clusters of one warehouse. What
-is left is scored against the truth of the capture: precision of each table, and recall of the states, elections and
-outages that lines of it prove (`tests/truth/compare.py`, `scores`). Prints a line for each form and capture, and a
-table of forms at the end; exits with 1 if a precision is below 1.0, a decision is called violated, the gate refuses a
-cluster or a recall is below LEAST_RECALL.
+time, a hole, lines at random. Of each form there is one night, in which all captures, thinned to it, are clusters of
+one warehouse. What is left is scored against the truth of the capture: precision of each table, and recall of the
+states, elections and outages that lines of it prove (`tests/truth/compare.py`, `scores`). Prints a line for each form
+and capture, and a table of forms at the end; exits with 1 if a precision is below 1.0, a decision is called violated,
+the gate refuses a cluster or a recall is below LEAST_RECALL.
 
 `--only FORM` (may be given again) takes forms whose name holds that word; `--keep DIR` keeps warehouses and tables
 there, and scores those that are there already as they are; `--misses N` prints up to N rows that are false, and up to N

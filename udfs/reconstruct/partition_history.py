@@ -11,112 +11,15 @@ leave no write to a leader. Elsewhere it stays unknown.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import groupby, islice, pairwise
 
 from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.begun_terms import isrs_of_begun
 from udfs.reconstruct.counted_writes import with_counted_writes
 from udfs.reconstruct.draft_states import DraftIndex, DraftState, DraftStep
-from udfs.reconstruct.epoch_observations import EpochObservation, Isr, OrderedState, not_over
-
-MOST_PRINTED = 100
-"""Printed partition epochs of one leader epoch that are tried to place its chain; they agree or never will."""
-
-
-@dataclass
-class _LeaderTerm:
-    """One leader epoch: its states in order, as the leader's changes have them, and all other observations.
-
-    `began` is the time of its first line, `coverage` the span of the leader's own log around it.
-    """
-
-    leader_epoch: int
-    leader: int
-    steps: list[DraftStep]
-    observations: list[EpochObservation]
-    began: int
-    coverage: tuple[int, int] | None
-    changes: list[EpochObservation] = field(default_factory=list)
-    """All that the leader logged, whether they were written or not."""
-    oldest: EpochObservation | None = None
-    """The first line about it."""
-    begin: EpochObservation | None = None
-    """The line of the leader that it began it."""
-
-    @property
-    def printed_epochs(self) -> set[tuple[Isr, int]]:
-        """ISRs that lines print together with their partition epoch."""
-        return {
-            (o.isr, o.partition_epoch) for o in self.observations if o.isr is not None and o.partition_epoch is not None
-        }
-
-    def fits(self, start: int) -> bool:
-        """Whether no printed partition epoch speaks against the first state having partition epoch `start`."""
-        length = self.length
-        for isr, epoch in self.printed_epochs:
-            if epoch < start or (epoch - start < length and self.steps[epoch - start].isr != isr):
-                return False
-        return True
-
-    @property
-    def length(self) -> int:
-        """Steps before the first hole."""
-        return next((n for n, step in enumerate(self.steps) if step.after_hole), len(self.steps))
-
-    @property
-    def is_covered_from_start(self) -> bool:
-        """Whether no change of the ISR can be missing before the first logged one; without a leader there is none."""
-        return self.leader < 0 or (self.coverage is not None and self.coverage[0] <= self.began)
-
-    @property
-    def begins_with(self) -> set[int]:
-        """Who was surely in sync as the leader epoch began."""
-        return set(self.steps[0].isr) if self.steps else {self.leader} - {NO_LEADER}
-
-    def first_isr(self, partition_epoch: int | None) -> Isr | None:
-        """The ISR that the controller wrote, if its partition epoch is such; None unknown."""
-        printed = {epoch: isr for isr, epoch in self.printed_epochs}
-        if printed:
-            return printed.get(partition_epoch) if partition_epoch is not None else None
-        return self.steps[0].isr if self.changes and self.steps else None
-
-    def is_covered_to(self, end: int) -> bool:
-        """Whether no change of the ISR can be missing up to a time."""
-        return self.leader < 0 or (self.is_covered_from_start and self.coverage is not None and end <= self.coverage[1])
-
-    @property
-    def ends_in_doubt(self) -> bool:
-        """Whether the leader's last change may never have been written: no other line states what it led to."""
-        last = self.steps[-1].change
-        if last is None or not last.is_doubtful:
-            return False
-        return not any(o.isr == last.isr and o.at >= last.at for o in self.observations)
-
-    def anchor(self) -> int | None:
-        """The first state's partition epoch by printed ones alone.
-
-        None if they leave a choice or contradict the chain, or if they may belong to a state that is not in it.
-        """
-        if not self.is_covered_to(max((o.at for o in self.observations), default=self.began)):
-            return None
-        printed = sorted(self.printed_epochs, key=lambda isr_and_epoch: isr_and_epoch[1])
-        if not printed:
-            return None
-        steps = self.steps[: self.length]
-        # behind a hole, and a change that the store did not confirm, there may be states that are not in the chain
-        may_go_on = len(steps) < len(self.steps) or any(not change.is_accepted for change in self.changes)
-        isr, epoch = printed[0]
-        starts = {epoch - n for n, step in enumerate(steps) if step.isr == isr}
-        for isr, epoch in printed[1:MOST_PRINTED]:
-            if len(starts) < 2:
-                break
-            starts = {
-                s
-                for s in starts
-                if epoch >= s and (steps[epoch - s].isr == isr if epoch - s < len(steps) else may_go_on)
-            }
-        return starts.pop() if len(starts) == 1 and self.fits(max(starts)) else None
+from udfs.reconstruct.epoch_observations import EpochObservation, OrderedState, not_over
+from udfs.reconstruct.leader_terms import LeaderTerm
 
 
 def ordered_states(observations: Iterable[EpochObservation], reported: Collection[int] = ()) -> Iterator[OrderedState]:
@@ -137,7 +40,7 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
 
 def _states_by_terms(observations: Iterable[EpochObservation], reported: Collection[int]) -> Iterator[OrderedState]:
     """`ordered_states`, with partition epochs as far as lines print them, or changes lead to them without a hole."""
-    before: _LeaderTerm | None = None
+    before: LeaderTerm | None = None
     begun: list[EpochObservation] = []  # first lines of the leader epochs since, of which there are no others
     # partition epoch of the controller's next write, if all writes so far are known
     next_epoch: int | None = None
@@ -173,7 +76,7 @@ def _states_by_terms(observations: Iterable[EpochObservation], reported: Collect
         yield from _close(before, next_epoch, follows, None, reported)[0]
 
 
-def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None:
+def _term(leader_epoch: int, rows: list[EpochObservation]) -> LeaderTerm | None:
     """A leader epoch by its own lines: without steps if they lack its ISR; None if they name several leaders."""
     leaders = {o.leader for o in rows if o.leader is not None}
     if len(leaders) > 1:
@@ -193,7 +96,7 @@ def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None
     changes = [o for o in rows if o.isr_before is not None]
     oldest = min(rows, key=lambda o: o.at)
     begin = next((o for o in rows if o.is_begin), None)
-    return _LeaderTerm(leader_epoch, leader, steps, states, oldest.at, coverage, changes, oldest, begin)
+    return LeaderTerm(leader_epoch, leader, steps, states, oldest.at, coverage, changes, oldest, begin)
 
 
 def _chain(changes: list[EpochObservation]) -> list[DraftStep]:
@@ -222,12 +125,14 @@ def _chain(changes: list[EpochObservation]) -> list[DraftStep]:
 
 
 def _close(
-    term: _LeaderTerm, next_epoch: int | None, follows: bool, following: _LeaderTerm | None, reported: Collection[int]
+    term: LeaderTerm, next_epoch: int | None, follows: bool, following: LeaderTerm | None, reported: Collection[int]
 ) -> tuple[list[OrderedState], int | None, bool]:
     """States of one leader epoch, the partition epoch of the next write if known, and whether the last is certain."""
     start = next_epoch if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch) else None
     if start is None:
-        start = term.anchor()
+        anchor = term.anchor()
+        # a chain that would begin before what was there lacks changes whose lines are lost
+        start = anchor if anchor is None or next_epoch is None or anchor >= next_epoch else None
     is_adjacent = following is not None and following.leader_epoch == term.leader_epoch + 1
     is_certain = following is not None and is_adjacent and term.is_covered_to(following.began)
     is_counted = False
@@ -252,7 +157,7 @@ def _close(
     return states, last + 1 if is_certain and last is not None else None, is_certain
 
 
-def _speaks_against_last(following: _LeaderTerm, term: _LeaderTerm) -> bool:
+def _speaks_against_last(following: LeaderTerm, term: LeaderTerm) -> bool:
     """Whether the leader epoch behind one shows that its leader's last change may never have been written.
 
     It has replicas in sync that the change left out: the controller read another ISR, or elected one that was not in
@@ -264,7 +169,7 @@ def _speaks_against_last(following: _LeaderTerm, term: _LeaderTerm) -> bool:
     return was_in_sync or not term.is_covered_to(following.began)
 
 
-def _is_whole(term: _LeaderTerm, lines: Sequence[EpochObservation | None]) -> bool:
+def _is_whole(term: LeaderTerm, lines: Sequence[EpochObservation | None]) -> bool:
     """Whether the logs of all brokers are there from the beginning of a leader epoch to the last of the lines behind
     it, those of all brokers that these name among them."""
     last = lines[-1]
@@ -276,11 +181,11 @@ def _is_whole(term: _LeaderTerm, lines: Sequence[EpochObservation | None]) -> bo
 
 
 def _close_begun(
-    term: _LeaderTerm,
+    term: LeaderTerm,
     next_epoch: int | None,
     follows: bool,
     begun: Sequence[EpochObservation],
-    following: _LeaderTerm | None,
+    following: LeaderTerm | None,
     reported: Collection[int],
 ) -> tuple[list[OrderedState], int | None]:
     """States of one leader epoch and of those behind it of which only a first line is known, and the partition epoch of
@@ -309,7 +214,7 @@ def _close_begun(
     return states, place(following.leader_epoch) if following is not None else None
 
 
-def _states(term: _LeaderTerm, start: int | None, *, follows: bool) -> tuple[list[OrderedState], bool]:
+def _states(term: LeaderTerm, start: int | None, *, follows: bool) -> tuple[list[OrderedState], bool]:
     """States in order, the first with partition epoch `start`, and whether none before the last is missing.
 
     `follows`: whether the controller's write follows the state before. A leader's change follows the state that it
@@ -379,7 +284,7 @@ def _in_order(drafts: list[DraftState], chain: int, start: int | None) -> list[D
     return [draft if draft.epoch is None else next(placed) for draft in by_time]
 
 
-def _drafts(term: _LeaderTerm, start: int | None) -> list[DraftState]:
+def _drafts(term: LeaderTerm, start: int | None) -> list[DraftState]:
     """The states of the chain; only those before its first hole get a partition epoch."""
     drafts, length = [], term.length
     for number, (step, after) in enumerate(pairwise([*term.steps, None])):

@@ -78,14 +78,17 @@ def inferred_states(
     `before` and `after` are (leader, leader epoch, partition epoch, ISR). Between two states they count only if the
     removals lead exactly from one to the other, so that nobody else wrote anything. After the last one (`after` is
     None), first logged at `since`, they count if it shows the earlier removals; of the later ones the caller has to
-    know that nobody else wrote in between.
+    know that nobody else wrote in between, and that the topic is being deleted, so that all members of the ISR go: if
+    one is not among them, its line is lost.
     """
     if after is None:
         leader, _, _, isr = before
         is_last_member = leader == NO_LEADER and len(isr) == 1
         if any(r.at <= since and r.replica in isr and not is_last_member for r in removals):
             return []
-        return written_by(*before, [r for r in removals if r.at > since])
+        later = [r for r in removals if r.at > since]
+        is_whole = is_last_member or {*isr} <= {r.replica for r in later}
+        return written_by(*before, later) if is_whole else []
     states = written_by(*before, removals)
     if not states or states[-1][:4] != (*after[:3], list(after[3])):
         return []

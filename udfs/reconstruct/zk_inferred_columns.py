@@ -50,8 +50,9 @@ def inferred_states(before: Column, since: Column, removals: Column, after: Colu
         removals, lambda r: (r["at"] <= since) & F.array_contains(before["isr"], r["replica"]) & ~is_last_member
     )
     none = F.array().cast(ZK_INFERRED_STATES)
-    later = written_by(before, F.filter(removals, lambda r: r["at"] > since))
-    after_the_last = F.when(is_missing_earlier, none).otherwise(later)
+    later = F.filter(removals, lambda r: r["at"] > since)
+    is_whole = is_last_member | (F.size(F.array_except(before["isr"], later["replica"])) == 0)
+    after_the_last = F.when(is_missing_earlier | ~is_whole, none).otherwise(written_by(before, later))
     states = written_by(before, removals)
     reached = F.try_element_at(states, F.lit(-1))
     leads_there = F.lit(True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -65,6 +67,33 @@ def with_kept_values(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) ->
         *(f"{flag}_next" for flag in flags),
         *(f"{name}_before" for _, name in by_flag),
         *(f"{name}_after" for _, name in by_flag),
+    )
+
+
+def without_repeated(states: DataFrame) -> DataFrame:
+    """States of ZooKeeper by partition epoch, with `is_deduced` -> the same without the leader epoch of those that
+    would repeat the state before, or behind, them: each write changes something, and one that keeps leader and ISR
+    raises the leader epoch. So the leader had begun another one since, in a line that is lost; nor is the leader epoch
+    of later states known that was deduced from the same line.
+    """
+    order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
+    of_term = Window.partitionBy(HISTORY, "leader_epoch").orderBy("partition_epoch")
+    so_far = of_term.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+
+    def is_alike(other: Callable[[str], Column], distance: int) -> Column:
+        same = [other(name).over(order) == F.col(name) for name in ("leader", "leader_epoch", "isr")]
+        is_next = other("partition_epoch").over(order) == F.col("partition_epoch") + distance
+        return F.coalesce(is_next & reduce(and_, same), F.lit(False))
+
+    repeats = F.col("is_deduced") & is_alike(F.lag, -1)
+    is_repeated = F.col("is_deduced") & is_alike(F.lead, 1)
+    marked = states.withColumns({"repeats": repeats, "is_repeated": is_repeated})
+    is_stale = F.col("is_repeated") | (F.col("is_deduced") & F.max("repeats").over(so_far))
+    return marked.withColumn("is_stale", F.coalesce(is_stale, F.lit(False))).select(
+        *(
+            F.when(~F.col("is_stale"), F.col(name)).alias(name) if name == "leader_epoch" else name
+            for name in states.columns
+        )
     )
 
 

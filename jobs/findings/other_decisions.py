@@ -269,7 +269,7 @@ def to_created_topics(states: DataFrame, topics: DataFrame) -> DataFrame:
 
 def with_clean_exit(elections: DataFrame, events: DataFrame, brokers: DataFrame) -> DataFrame:
     """ELECTIONS, EVENTS, BROKER_TIMELINE -> elections with `left_cleanly`: whether the previous leader had logged right
-    before that its controlled shutdown succeeded, and has not registered since."""
+    before that its controlled shutdown succeeded, and has neither registered nor been elected since."""
     exits = (
         events.where("event_type = 'controlled_shutdown_succeeded' AND node_id IS NOT NULL")
         .groupBy("cluster", F.col("node_id").alias("previous_leader"))
@@ -280,6 +280,10 @@ def with_clean_exit(elections: DataFrame, events: DataFrame, brokers: DataFrame)
     )
     last_return = last_until("returns", F.col("at") + doubt())
     has_returned = F.when(F.col("returns").isNotNull(), F.coalesce(last_return > F.col("last_exit"), F.lit(False)))
+    before = Window.partitionBy(*INCARNATION).orderBy("at").rowsBetween(Window.unboundedPreceding, -1)
+    elected = F.last(F.when(F.col("leader") >= 0, F.struct("leader", "at")), ignorenulls=True).over(before)
+    is_elected = (elected["leader"] == F.col("previous_leader")) & (elected["at"] > F.col("last_exit"))
+    has_returned |= F.coalesce(is_elected, F.lit(False))
     is_recent = F.col("last_exit") >= F.col("at") - F.expr(STOPS_WITHIN)
     key = ["cluster", "previous_leader"]
     return (

@@ -99,6 +99,7 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
         of_epoch = [request for request in sent.get(key, ()) if request["at"] >= line["at"]]  # type: ignore[arg-type]
         to_leader = [r for r in of_epoch if r["event_type"] == SENT and r["target_broker"] == line["leader"]]
         to_leader += [r for r in [received.get((line["leader"], *key[1:]))] if r is not None]
+        to_leader += [other for other in lines if _is_obeyed(other, line)]
         about = f"leader epoch {line['leader_epoch']}, controller epoch {line['controller_epoch']}"
         expected = f"LeaderAndIsr of leader epoch {line['leader_epoch']} to broker {line['leader']}"
         if to_leader:
@@ -116,6 +117,13 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
 def _term(line: Line) -> tuple[int | None, int | None, int | None]:
     """Who decided, in which of its terms, and the leader epoch."""
     return line["node_id"], line["controller_epoch"], line["leader_epoch"]
+
+
+def _is_obeyed(line: Line, decision: Line) -> bool:
+    """Whether a line is of the elected leader, that soon after obeys a request of the controller's term."""
+    is_own = line["event_type"] in OBEYED and line["node_id"] == decision["leader"]
+    is_soon = decision["at"] <= line["at"] <= decision["at"] + SENT_BY_NOW_US
+    return is_own and is_soon and line["controller_epoch"] == decision["controller_epoch"]
 
 
 def _received_term(line: Line) -> tuple[int | None, int | None, int | None]:

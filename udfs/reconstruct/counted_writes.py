@@ -49,6 +49,30 @@ def with_counted_writes(states: Iterable[OrderedState]) -> Iterator[OrderedState
     yield from held
 
 
+def without_refuted_numbers(states: Iterable[OrderedState]) -> Iterator[OrderedState]:
+    """States of one incarnation in order -> the same, without partition epochs that were counted, as if no line were
+    lost, up to a state whose printed one shows that one is. Where that was nobody knows.
+
+    >>> born = OrderedState(0, 0, 0, 1, (1, 2), False, 1, (), is_printed=True)
+    >>> counted = OrderedState(1, 0, 1, 2, (2,), False, 2, (), follows=True)
+    >>> other = OrderedState(2, 0, 4, 1, (1,), False, 3, (), is_printed=True, refutes=True)
+    >>> [(s.partition_epoch, s.follows) for s in without_refuted_numbers([born, counted, other])]
+    [(0, False), (None, False), (4, False)]
+    """
+    held: list[OrderedState] = []
+    for state in states:
+        if state.refutes:
+            held = [replace(one, partition_epoch=None, follows=False) for one in held]
+        if state.is_printed or state.refutes or len(held) > MOST_HELD:
+            yield from held
+            held = []
+        if state.is_printed:
+            yield state
+        else:
+            held.append(state)
+    yield from held
+
+
 def _is_rising(numbers: Sequence[int]) -> bool:
     """Whether each number is greater than the one before."""
     return all(before < after for before, after in pairwise(numbers))

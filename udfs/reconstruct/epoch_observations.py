@@ -56,7 +56,9 @@ class OrderedState:
     """One committed state, the `step`-th of its leader epoch from 0, and the keys of what proves it.
 
     `since` is the time of its own first proof. The partition epoch is None where it is not known. `follows`: no state
-    between the one before and this one is missing; false if that is not known.
+    between the one before and this one is missing; false if that is not known. `is_printed`: lines print partition
+    epochs of its leader epoch, which place it; else it is counted from others. `refutes`: they show that what was
+    counted up to this state is wrong.
     """
 
     leader_epoch: int
@@ -68,6 +70,8 @@ class OrderedState:
     since: int
     proofs: tuple[int, ...]
     follows: bool = False
+    is_printed: bool = False
+    refutes: bool = False
 
 
 def not_over(observations: Sequence[EpochObservation]) -> list[EpochObservation]:

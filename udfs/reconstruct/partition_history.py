@@ -16,7 +16,7 @@ from itertools import groupby, islice, pairwise
 
 from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.begun_terms import isrs_of_begun
-from udfs.reconstruct.counted_writes import with_counted_writes
+from udfs.reconstruct.counted_writes import with_counted_writes, without_refuted_numbers
 from udfs.reconstruct.draft_states import DraftIndex, DraftState, DraftStep
 from udfs.reconstruct.epoch_observations import EpochObservation, OrderedState, not_over
 from udfs.reconstruct.leader_terms import LeaderTerm
@@ -35,7 +35,7 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
     >>> [(s.leader_epoch, s.partition_epoch, s.leader, s.isr) for s in ordered_states([born, left, lost])]
     [(0, 0, 1, (1, 2)), (0, 1, 1, (1,)), (1, 2, -1, (1,))]
     """
-    return with_counted_writes(_states_by_terms(observations, reported))
+    return with_counted_writes(without_refuted_numbers(_states_by_terms(observations, reported)))
 
 
 def _states_by_terms(observations: Iterable[EpochObservation], reported: Collection[int]) -> Iterator[OrderedState]:
@@ -149,12 +149,27 @@ def _close(
     if not is_counted and term.ends_in_doubt:
         term.steps.pop()
         is_certain = False
+    if following is not None and following.steps and not _may_follow(following, term):
+        is_certain = False
     states, is_gapless = _states(term, start, follows=follows)
+    refutes = next_epoch is not None and term.is_covered_from_start and start != next_epoch
+    if term.printed_at:
+        is_placed = start is not None
+        states = [replace(s, is_printed=is_placed, refutes=refutes and not n) for n, s in enumerate(states)]
+    elif start == 0:
+        states[0] = replace(states[0], is_printed=True)  # a partition's creation
     last = states[-1].partition_epoch
     # what a leader reports in an unknown leader epoch may have followed
     is_last = last + 1 not in reported if last is not None else not reported
     is_certain = is_certain and is_gapless and is_last
     return states, last + 1 if is_certain and last is not None else None, is_certain
+
+
+def _may_follow(following: LeaderTerm, term: LeaderTerm) -> bool:
+    """Whether the state that a leader epoch begins with may have been made of the last known one of that before it: a
+    controller takes replicas out of an ISR, or elects one that is not in it, alone. Else lines are lost."""
+    isr = following.steps[0].isr
+    return {*isr} <= {*term.steps[-1].isr} or isr == (following.leader,)
 
 
 def _speaks_against_last(following: LeaderTerm, term: LeaderTerm) -> bool:

@@ -70,31 +70,36 @@ def with_kept_values(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) ->
     )
 
 
-def without_repeated(states: DataFrame) -> DataFrame:
-    """States of ZooKeeper by partition epoch, with `is_deduced` -> the same without the leader epoch of those that
-    would repeat the state before, or behind, them: each write changes something, and one that keeps leader and ISR
-    raises the leader epoch. So the leader had begun another one since, in a line that is lost; nor is the leader epoch
-    of later states known that was deduced from the same line.
+def without_stale_terms(states: DataFrame) -> DataFrame:
+    """States of ZooKeeper by partition epoch, with `is_deduced` -> the same without deduced leader epochs that are
+    stale: the leader had begun another one since, in a line that is lost.
+
+    Each write changes something, and one that keeps leader and ISR raises the leader epoch: so a state that would
+    repeat the one before, or behind, it is of a later leader epoch, or an earlier one, and so is what was deduced from
+    the same line of later states. And what the partition epoch is ahead of the leader epoch counts the leaders' writes,
+    which never become fewer: a printed state behind it bounds it.
     """
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     of_term = Window.partitionBy(HISTORY, "leader_epoch").orderBy("partition_epoch")
     so_far = of_term.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    later = Window.partitionBy(HISTORY).orderBy(F.desc("partition_epoch")).rowsBetween(Window.unboundedPreceding, -1)
+    by_leaders = F.col("partition_epoch") - F.col("leader_epoch")
 
     def is_alike(other: Callable[[str], Column], distance: int) -> Column:
         same = [other(name).over(order) == F.col(name) for name in ("leader", "leader_epoch", "isr")]
         is_next = other("partition_epoch").over(order) == F.col("partition_epoch") + distance
         return F.coalesce(is_next & reduce(and_, same), F.lit(False))
 
-    repeats = F.col("is_deduced") & is_alike(F.lag, -1)
-    is_repeated = F.col("is_deduced") & is_alike(F.lead, 1)
-    marked = states.withColumns({"repeats": repeats, "is_repeated": is_repeated})
-    is_stale = F.col("is_repeated") | (F.col("is_deduced") & F.max("repeats").over(so_far))
-    return marked.withColumn("is_stale", F.coalesce(is_stale, F.lit(False))).select(
-        *(
-            F.when(~F.col("is_stale"), F.col(name)).alias(name) if name == "leader_epoch" else name
-            for name in states.columns
-        )
-    )
+    marked = states.withColumns(
+        {
+            "repeats": F.col("is_deduced") & is_alike(F.lag, -1),
+            "is_repeated": F.col("is_deduced") & is_alike(F.lead, 1),
+            "least_behind": F.min(F.when(~F.col("is_deduced"), by_leaders)).over(later),
+        }
+    ).withColumn("repeats", F.max("repeats").over(so_far))
+    is_stale = F.col("is_repeated") | F.col("repeats") | F.coalesce(by_leaders > F.col("least_behind"), F.lit(False))
+    is_known = ~(F.col("is_deduced") & F.coalesce(is_stale, F.lit(False)))
+    return marked.withColumn("leader_epoch", F.when(is_known, F.col("leader_epoch"))).select(*states.columns)
 
 
 def with_contradictions(states: DataFrame) -> DataFrame:

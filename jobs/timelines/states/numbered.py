@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.evidence import evidence
 from jobs.timelines.states.columns import NUMBERED_STATES, first_assignment, of_first_assignment
-from jobs.timelines.states.neighbours import KEPT_BY, STATED, with_contradictions, with_kept_values, without_repeated
+from jobs.timelines.states.neighbours import KEPT_BY, STATED, with_contradictions, with_kept_values, without_stale_terms
 from jobs.timelines.topics import HISTORY, with_incarnation_of_history
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def to_numbered_states(lines: PartitionEvidence, *, is_kraft: bool) -> DataFrame
     """
     flags = KEPT_BY if is_kraft else {"keeps_leader": KEPT_BY["keeps_leader"]}
     grouped = _grouped(lines.observations, flags, is_kraft=is_kraft)
-    states = with_contradictions(with_kept_values(grouped if is_kraft else without_repeated(grouped), flags))
+    states = with_contradictions(with_kept_values(grouped if is_kraft else without_stale_terms(grouped), flags))
     is_consistent = F.col("contradiction").isNull()
     eligible = {name: F.when(is_consistent, F.col(name) if is_kraft else None).cast("array<int>") for name in ELIGIBLE}
     flags_of_state = {

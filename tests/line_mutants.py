@@ -96,17 +96,38 @@ def _to_leaders(records: Records) -> Iterator[tuple[Record, list[int]]]:
             yield record, places
 
 
+def _unreceived(records: Records, decision: Record) -> Records:
+    """Records without what the elected leader logs of the request, which it was not sent."""
+    elected = row_of(decision)
+    rows = [row_of(record) for record in records]
+    mine = [
+        row["node_id"] == elected["leader"] and row["controller_epoch"] == elected["controller_epoch"] for row in rows
+    ]
+    is_received = [
+        own and row["event_type"] == request_verdicts.RECEIVED and row["leader_epoch"] == elected["leader_epoch"]
+        for own, row in zip(mine, rows, strict=True)
+    ]
+    ids = {row["correlation_id"] for row, is_one in zip(rows, is_received, strict=True) if is_one}
+    handled = (request_verdicts.LEADS, *request_verdicts.OBEYED, request_verdicts.RECEIVED)
+    return [
+        record
+        for record, row, own in zip(records, rows, mine, strict=True)
+        if not (own and row["event_type"] in handled and row["correlation_id"] in ids)
+    ]
+
+
 def _left_out(records: Records) -> Iterator[Records]:
-    for _, places in _to_leaders(records):
-        yield [record for at, record in enumerate(records) if at not in places]
+    for decision, places in _to_leaders(records):
+        yield _unreceived([record for at, record in enumerate(records) if at not in places], decision)
 
 
 def _misdirected(records: Records) -> Iterator[Records]:
-    for _, places in _to_leaders(records):
-        yield [
+    for decision, places in _to_leaders(records):
+        to_nobody = [
             _edited(record, (r"to broker \d+ for", "to broker 99 for")) if at in places else record
             for at, record in enumerate(records)
         ]
+        yield _unreceived(to_nobody, decision)
 
 
 def _obeyed(records: Records) -> Iterator[tuple[int, Record, Record, dict[str, Any]]]:

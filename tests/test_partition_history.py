@@ -367,7 +367,7 @@ COVERAGE = {  # when the log of leader 1, who leads from 1 to 9, is there -> par
 @pytest.mark.parametrize("name", COVERAGE)
 def test_a_leader_without_log_coverage_may_have_written(name: str) -> None:
     coverage, expected = COVERAGE[name]
-    states = list(ordered_states(evidence("0 @1: 1 leads 1,2\n1 @9: -1 leads 1", coverage)))
+    states = list(ordered_states(evidence("0 @1: 1 leads 1,2\n1 @9: -1 leads 2", coverage)))
     assert [s.partition_epoch for s in states] == expected
 
 
@@ -424,7 +424,7 @@ def test_states_that_follow_right_away_without_partition_epochs() -> None:
     observations = evidence(
         """3 @1: 1 leads 1,2,3 long there
            3 @5: 1 makes 1,2,3 -> 1,2 long there
-           4 @9: -1 leads 1,2 long there
+           4 @9: -1 leads 2 long there
            5 @20: 1 leads 1 long there
            6 @25: refreshed
            8 @30: 2 leads 2 long there"""
@@ -433,6 +433,38 @@ def test_states_that_follow_right_away_without_partition_epochs() -> None:
     assert [s.follows for s in ordered_states(observations)] == [False, True, True, True, True, False]
     without_log = [replace(o, coverage=None) for o in observations]
     assert [s.follows for s in ordered_states(without_log)] == [False, True, False, False, False]
+
+
+NEXT = {  # what a leader epoch begins with behind 1 leading 1,2 of 1,2,3 -> whether it may be the next state
+    "who is in sync leads": ("2 leads 1,2", True),
+    "the leader goes": ("2 leads 2", True),
+    "who is not in sync leads alone": ("3 leads 3", True),
+    "who is not in sync leads others": ("3 leads 2,3", False),
+    "a replica has come in between": ("2 leads 1,2,3", False),
+    "the leader goes, and nobody leads": ("-1 leads 2", True),
+    "nobody leads, but the leader is in sync": ("-1 leads 1,2", False),
+    "nobody leads, and others have gone before": ("-1 leads 1", False),
+}
+
+
+@pytest.mark.parametrize("name", NEXT)
+def test_a_leader_epoch_that_cannot_follow_the_state_before_shows_that_lines_are_lost(name: str) -> None:
+    begins_with, is_next = NEXT[name]
+    observations = evidence(f"0 @1: 1 leads 1,2\n1 @9: {begins_with}", (0, 20))
+    states = list(ordered_states(observations))
+    assert [s.partition_epoch for s in states] == [0, 1 if is_next else None]
+    assert states[1].follows == is_next
+
+
+def test_a_printed_partition_epoch_refutes_what_was_counted_as_if_no_line_were_lost() -> None:
+    """1 logs nothing of two changes in its leader epoch 0, nor 2 in 1: only the partition's creation stays."""
+    lines = "0 @1: 1 leads 1,2\n1 @9: 2 leads 2\n2 @20: 1 leads 1 #{}"
+    assert shown([*ordered_states(evidence(lines.format(2), (0, 99)))]) == [
+        "0.0 @1: 1 leads 1,2", "1.1 @9: 2 leads 2", "2.2 @20: 1 leads 1",
+    ]  # fmt: skip
+    assert shown([*ordered_states(evidence(lines.format(6), (0, 99)))]) == [
+        "0.0 @1: 1 leads 1,2", "1.? @9: 2 leads 2", "2.6 @20: 1 leads 1",
+    ]  # fmt: skip
 
 
 # ---- any history ----------------------------------------------------------------------------------------------------
@@ -451,8 +483,11 @@ def incarnations(draw: st.DrawFn) -> list[tuple[int, int, int, tuple[int, ...], 
             isr = after
         else:
             in_sync = draw(st.sets(st.sampled_from(isr), min_size=1))
+            loses_leader = draw(st.booleans())
+            if loses_leader and leader >= 0:  # the leader alone is taken out
+                in_sync = {*isr} - {leader} or {*isr}
             isr = tuple(sorted(in_sync))
-            leader, epoch = draw(st.sampled_from([*isr, -1])), epoch + 1
+            leader, epoch = -1 if loses_leader else draw(st.sampled_from(isr)), epoch + 1
             states.append((epoch, number, leader, isr, None))
     return states
 

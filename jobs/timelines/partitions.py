@@ -22,6 +22,7 @@ from jobs.timelines.states.assignments import with_assignments, with_start_and_r
 from jobs.timelines.states.columns import is_complete
 from jobs.timelines.states.kraft import with_following_states
 from jobs.timelines.states.kraft_assignments import with_kept_replicas
+from jobs.timelines.states.neighbours import without_stale_terms
 from jobs.timelines.states.numbered import to_numbered_states
 from jobs.timelines.states.partition_evidence import gather
 from jobs.timelines.states.unnumbered import with_unnumbered_states
@@ -78,6 +79,8 @@ def _states_of_alike(
     if evidence.unnumbered is not None:
         states = checkpointed(states)
         states = with_unnumbered_states(states, evidence.unnumbered, evidence.zk, evidence.incarnations, facts)
+        if not (kinds.kraft or kinds.dumps):
+            states = without_stale_terms(states, "inferred")
     states = with_assignments(states, evidence)
     if evidence.kraft is not None:
         states = checkpointed(states)

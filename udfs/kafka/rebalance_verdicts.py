@@ -123,9 +123,10 @@ def _checks(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterator[_C
 
 def _is_of(line: Line, check: _Check) -> bool:
     """Whether an election is one that this pass may have asked for. From 2.0 on it asks for one of no partitions where
-    none may move: replicas that are offline, topics that go, any reassignment under way."""
+    none may move: replicas that are offline, topics that go, any reassignment under way. Where all partitions are led
+    as preferred it asks for none: one that follows is of the next broker, whose line is lost."""
     if line["is_auto"] is not None:
-        return bool(line["is_auto"])
+        return bool(line["is_auto"]) and check.candidates != frozenset()
     if not line["partitions"]:
         return bool(0 <= line["at"] - check.line["at"] <= AT_ONCE_US)
     return set(line["partitions"]) <= (check.candidates or set())

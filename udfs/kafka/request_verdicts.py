@@ -6,9 +6,11 @@ A row is a line about a request, see `RequestLine`; those of one incarnation are
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER
@@ -31,6 +33,7 @@ its version; all null unknown."""
 DECIDED, SENT, RECEIVED = "partition_state_change", "leader_and_isr_request_sent", "leader_and_isr_request_received"
 METADATA_SENT = "update_metadata_request_sent"
 OBEYED = ("become_leader_started", "become_follower_started")
+LEADS = "become_leader_completed"
 STALE, SAME = "leader_and_isr_stale_leader_epoch", "leader_and_isr_same_leader_epoch"
 STOP_STALE, STOP_SAME = "stop_replica_stale_leader_epoch", "stop_replica_same_leader_epoch"
 STOP_FAILED_DIR = "stop_replica_offline_log_dir"
@@ -41,7 +44,7 @@ FAILED = (
 )  # fmt: skip
 """A broker could not do what it began to: it may not have taken over the leader epoch."""
 _BROKER_LINES = (RECEIVED, *OBEYED, *FAILED, STALE, SAME, STOP_STALE, STOP_SAME, STOP_FAILED_DIR, STOPPED, DELETED)
-LINES = (DECIDED, SENT, METADATA_SENT, *_BROKER_LINES)
+LINES = (DECIDED, SENT, METADATA_SENT, LEADS, *_BROKER_LINES)
 """Events that are such lines."""
 SENT_BY_NOW_US = 10_000_000
 """A controller that works on for so long after a decision has sent its requests."""
@@ -92,14 +95,16 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
         if line["event_type"] in (SENT, METADATA_SENT) and None not in (key := _term(line)):
             sent.setdefault(key, []).append(line)  # type: ignore[arg-type]
     received = {_received_term(line): line for line in reversed(lines) if line["event_type"] == RECEIVED}
+    times = [line["at"] for line in lines]
     for line in lines:
         is_election = line["event_type"] == DECIDED and line["to_state"] == "OnlinePartition"
         if not is_election or None in (key := _term(line)) or line["leader"] in (None, NO_LEADER):
             continue
         of_epoch = [request for request in sent.get(key, ()) if request["at"] >= line["at"]]  # type: ignore[arg-type]
         to_leader = [r for r in of_epoch if r["event_type"] == SENT and r["target_broker"] == line["leader"]]
-        to_leader += [r for r in [received.get((line["leader"], *key[1:]))] if r is not None]
-        to_leader += [other for other in lines if _is_obeyed(other, line)]
+        if not to_leader:
+            at_leader = received.get((line["leader"], *key[1:])) or _obeyed_soon(line, lines, times)
+            to_leader = [] if at_leader is None else [at_leader]
         about = f"leader epoch {line['leader_epoch']}, controller epoch {line['controller_epoch']}"
         expected = f"LeaderAndIsr of leader epoch {line['leader_epoch']} to broker {line['leader']}"
         if to_leader:
@@ -119,11 +124,17 @@ def _term(line: Line) -> tuple[int | None, int | None, int | None]:
     return line["node_id"], line["controller_epoch"], line["leader_epoch"]
 
 
-def _is_obeyed(line: Line, decision: Line) -> bool:
-    """Whether a line is of the elected leader, that soon after obeys a request of the controller's term."""
-    is_own = line["event_type"] in OBEYED and line["node_id"] == decision["leader"]
-    is_soon = decision["at"] <= line["at"] <= decision["at"] + SENT_BY_NOW_US
-    return is_own and is_soon and line["controller_epoch"] == decision["controller_epoch"]
+def _obeyed_soon(decision: Line, lines: Sequence[Line], times: Sequence[int]) -> Line | None:
+    """The first line by which the elected leader obeys a request of the controller's term, before the controller
+    decides anything else and SENT_BY_NOW_US are over; None: there is none. `times` are those of the lines."""
+    for line in islice(lines, bisect_left(times, decision["at"]), None):
+        is_next = line["event_type"] == DECIDED and line["at"] > decision["at"]
+        if is_next or line["at"] > decision["at"] + SENT_BY_NOW_US:
+            return None
+        is_own = line["event_type"] in (LEADS, *OBEYED) and line["node_id"] == decision["leader"]
+        if is_own and line["controller_epoch"] == decision["controller_epoch"]:
+            return line
+    return None
 
 
 def _received_term(line: Line) -> tuple[int | None, int | None, int | None]:

@@ -167,9 +167,13 @@ def _close(
 
 def _may_follow(following: LeaderTerm, term: LeaderTerm) -> bool:
     """Whether the state that a leader epoch begins with may have been made of the last known one of that before it: a
-    controller takes replicas out of an ISR, or elects one that is not in it, alone. Else lines are lost."""
-    isr = following.steps[0].isr
-    return {*isr} <= {*term.steps[-1].isr} or isr == (following.leader,)
+    controller takes replicas out of an ISR, or elects one that is not in it, alone; it takes the leader, and nobody
+    else, out of one as it leaves the partition without (ReplicaStateMachine.removeReplicaFromIsr). Else lines are lost.
+    """
+    isr, last = {*following.steps[0].isr}, {*term.steps[-1].isr}
+    if following.leader == NO_LEADER and term.leader != NO_LEADER:
+        return isr == (last - {term.leader} or last)
+    return isr <= last or isr == {following.leader}
 
 
 def _speaks_against_last(following: LeaderTerm, term: LeaderTerm) -> bool:

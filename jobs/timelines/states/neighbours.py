@@ -11,6 +11,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.topics import HISTORY
+from udfs.reconstruct.draft_states import CLOCKS_US
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
@@ -70,20 +71,24 @@ def with_kept_values(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) ->
     )
 
 
-def without_stale_terms(states: DataFrame) -> DataFrame:
-    """States of ZooKeeper by partition epoch, with `is_deduced` -> the same without deduced leader epochs that are
-    stale: the leader had begun another one since, in a line that is lost.
+def without_stale_terms(states: DataFrame, deduced: str) -> DataFrame:
+    """States of ZooKeeper with partition epochs -> the same without leader epochs that were deduced (those where the
+    flag of this name is set) and are stale: the leader had begun another one since, in a line that is lost.
 
     Each write changes something, and one that keeps leader and ISR raises the leader epoch: so a state that would
     repeat the one before, or behind, it is of a later leader epoch, or an earlier one, and so is what was deduced from
-    the same line of later states. And what the partition epoch is ahead of the leader epoch counts the leaders' writes,
-    which never become fewer: a printed state behind it bounds it.
+    the same line of later states. What the partition epoch is ahead of the leader epoch counts the leaders' writes,
+    which never become fewer: a printed state behind it bounds it. And who writes knows the last leader epoch that was
+    written, so none that is printed more than CLOCKS_US before is greater.
     """
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     of_term = Window.partitionBy(HISTORY, "leader_epoch").orderBy("partition_epoch")
     so_far = of_term.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     later = Window.partitionBy(HISTORY).orderBy(F.desc("partition_epoch")).rowsBetween(Window.unboundedPreceding, -1)
+    by_time = Window.partitionBy(HISTORY).orderBy(F.unix_micros("at"))
+    earlier = by_time.rangeBetween(Window.unboundedPreceding, -CLOCKS_US)
     by_leaders = F.col("partition_epoch") - F.col("leader_epoch")
+    is_deduced = F.coalesce(deduced, F.lit(False))
 
     def is_alike(other: Callable[[str], Column], distance: int) -> Column:
         same = [other(name).over(order) == F.col(name) for name in ("leader", "leader_epoch", "isr")]
@@ -92,13 +97,15 @@ def without_stale_terms(states: DataFrame) -> DataFrame:
 
     marked = states.withColumns(
         {
-            "repeats": F.col("is_deduced") & is_alike(F.lag, -1),
-            "is_repeated": F.col("is_deduced") & is_alike(F.lead, 1),
-            "least_behind": F.min(F.when(~F.col("is_deduced"), by_leaders)).over(later),
+            "repeats": is_deduced & is_alike(F.lag, -1),
+            "is_repeated": is_deduced & is_alike(F.lead, 1),
+            "greatest_by_then": F.max(F.when(~is_deduced, F.col("leader_epoch"))).over(earlier),
+            "least_behind": F.min(F.when(~is_deduced, by_leaders)).over(later),
         }
     ).withColumn("repeats", F.max("repeats").over(so_far))
     is_stale = F.col("is_repeated") | F.col("repeats") | F.coalesce(by_leaders > F.col("least_behind"), F.lit(False))
-    is_known = ~(F.col("is_deduced") & F.coalesce(is_stale, F.lit(False)))
+    is_stale |= F.coalesce(F.col("leader_epoch") < F.col("greatest_by_then"), F.lit(False))
+    is_known = ~(is_deduced & F.coalesce(is_stale, F.lit(False)))
     return marked.withColumn("leader_epoch", F.when(is_known, F.col("leader_epoch"))).select(*states.columns)
 
 

@@ -30,7 +30,9 @@ def to_numbered_states(lines: PartitionEvidence, *, is_kraft: bool) -> DataFrame
     """
     flags = KEPT_BY if is_kraft else {"keeps_leader": KEPT_BY["keeps_leader"]}
     grouped = _grouped(lines.observations, flags, is_kraft=is_kraft)
-    states = with_contradictions(with_kept_values(grouped if is_kraft else without_stale_terms(grouped), flags))
+    states = with_contradictions(
+        with_kept_values(grouped if is_kraft else without_stale_terms(grouped, "is_deduced"), flags)
+    )
     is_consistent = F.col("contradiction").isNull()
     eligible = {name: F.when(is_consistent, F.col(name) if is_kraft else None).cast("array<int>") for name in ELIGIBLE}
     flags_of_state = {

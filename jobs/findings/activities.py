@@ -107,7 +107,8 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .orderBy("at", "rank", "line", "file_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    target = F.when(F.col("event_type").isin(*LEADER_MOVES), printed_ids("target_replicas"))
+    of_target = F.struct("topic", "partition", printed_ids("target_replicas").alias("ids"))
+    target = F.when(F.col("event_type").isin(*LEADER_MOVES), of_target)
     move = F.when(
         F.col("event_type").isin(SHUTDOWN_STARTED, SHUTDOWN_DONE),
         F.struct(
@@ -123,14 +124,23 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .withColumns(
             {
                 "activity": F.last(_activity(), ignorenulls=True).over(so_far),
-                "target_replicas": F.last(target, ignorenulls=True).over(so_far),
+                "target": F.last(target, ignorenulls=True).over(so_far),
                 "live_list": F.last(_live_list(), ignorenulls=True).over(so_far),
                 "shutting_down": F.aggregate(F.collect_list("move").over(since_list), last_listed, _after_move),
             }
         )
         .where(is_wanted)
         .withColumns(_of_activity())
-        .drop("rank", "listed", "move", "list_number", "known_since", "activity", "live_list", "is_believed")
+        .withColumn("target_replicas", F.when(_is_of_target(), F.col("target.ids")))
+        .drop("target", "rank", "listed", "move", "list_number", "known_since", "activity", "live_list", "is_believed")
+    )
+
+
+def _is_of_target() -> Column:
+    """Whether a line is about the partition whose reassignment looked for a leader last: else the line by which its own
+    one did is lost. A line without partition is about any."""
+    return F.col("partition").isNull() | (
+        (F.col("topic") == F.col("target.topic")) & (F.col("partition") == F.col("target.partition"))
     )
 
 

@@ -95,6 +95,7 @@ def _checks(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterator[_C
     """Passes, broker by broker, with the elections that follow each before the next."""
     check: _Check | None = None
     candidates: frozenset[str] | None = None
+    of_broker: int | None = None
     preferred: dict[int, int] | None = None
     counted_brokers: set[int | None] = set()
     for line in lines:
@@ -103,7 +104,7 @@ def _checks(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterator[_C
             # what was printed belongs to a pass before
             preferred, counted_brokers = None, set()
         if kind == NOT_PREFERRED:
-            candidates = frozenset(line["partitions"] or ())
+            candidates, of_broker = frozenset(line["partitions"] or ()), line["broker"]
         elif kind == PREFERRED:
             firsts = line["preferred"] or []
             preferred, counted_brokers = {broker: firsts.count(broker) for broker in {*firsts}}, set()
@@ -111,6 +112,8 @@ def _checks(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterator[_C
             yield check
             check = None
         if kind == RATIO and line["ratio"] is not None:
+            if of_broker not in (None, line["broker"]):
+                candidates = None  # of another broker: the line of this one is lost
             counted = None if preferred is None else preferred.get(line["broker"], 0)
             check = _Check(line, line["broker"], line["ratio"], candidates, counted, _must_print(line, of_cluster))
             candidates = None  # the next broker has its own, though their line may be lost

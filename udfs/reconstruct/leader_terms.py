@@ -4,6 +4,7 @@ printed partition epochs place it."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from operator import itemgetter
 
 from schemas.kafka_values import NO_LEADER
@@ -58,6 +59,15 @@ class LeaderTerm:
     def may_go_on(self) -> bool:
         """Whether there may be states behind the chain: behind a hole, and a change that the store did not confirm."""
         return self.length < len(self.steps) or any(not change.is_accepted for change in self.changes)
+
+    @property
+    def lacks_changes(self) -> bool:
+        """Whether a line shows an ISR before the leader logs any change that leads to it: one is lost."""
+        first_at: dict[Isr, float] = {}
+        for step in self.steps:
+            at = -inf if step.change is None else step.change.at - CLOCKS_US
+            first_at[step.isr] = min(at, first_at.get(step.isr, inf))
+        return any(o.isr in first_at and o.at < first_at[o.isr] for o in self.observations if o.isr is not None)
 
     def fits(self, start: int) -> bool:
         """Whether no printed partition epoch speaks against the first state having partition epoch `start`: none is of

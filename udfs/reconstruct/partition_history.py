@@ -129,12 +129,13 @@ def _close(
 ) -> tuple[list[OrderedState], int | None, bool]:
     """States of one leader epoch, the partition epoch of the next write if known, and whether the last is certain."""
     start = next_epoch if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch) else None
-    if start is None:
-        anchor = term.anchor()
+    is_whole = not term.lacks_changes
+    if start is None or not is_whole:
+        anchor = term.anchor() if is_whole else None
         # a chain that would begin before what was there lacks changes whose lines are lost
         start = anchor if anchor is None or next_epoch is None or anchor >= next_epoch else None
     is_adjacent = following is not None and following.leader_epoch == term.leader_epoch + 1
-    is_certain = following is not None and is_adjacent and term.is_covered_to(following.began)
+    is_certain = following is not None and is_adjacent and is_whole and term.is_covered_to(following.began)
     is_counted = False
     if following is not None and is_adjacent and following.begins_with and len(term.steps) == term.length:
         following_start = following.anchor()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -17,6 +17,7 @@ from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES
 from schemas.requests import CLOCK_OFFSETS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from tests.conftest import DAY, instant, read_rows
+from udfs.logs.lost_minutes import LostMinutes, Stretch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,6 +65,8 @@ class Case:
     before: Mapping[str, str] = field(default_factory=dict)
     now: Mapping[str, str] = field(default_factory=dict)
     lines: str = ""
+    lost: Sequence[tuple[str, str]] = ()
+    """Stretches in which lines were lost; all nodes are silent from 10:03 to 10:07."""
 
 
 CASES = {
@@ -106,6 +109,10 @@ CASES = {
         before={"log_coverage": BEFORE["log_coverage"] + "\n 2 | server | 10:00:00 | 10:09:00"},
         lines="10:00:02 | 1 | | | INFO | x | kraft_broker_fenced\n10:12:00 | 2 | | | INFO | x | y",
     ),
+    "a line that proves others to be missing": Case(
+        reason="the new events show that logs before them are missing", lost=[("10:02:00", "10:12:00")]
+    ),
+    "one that was known": Case(("t3", "t4"), lost=[("10:02:00", "10:07:30"), ("10:02:00", "10:12:00")]),
     "the first eligible leader replica": Case(
         reason="evidence about eligible leader replicas changed",
         lines="10:00:02 | 1 | | | INFO | x | kraft_broker_fenced\n10:12:00 | 1 | t4 | | INFO | x | kraft_elr",
@@ -167,6 +174,11 @@ def rows_of(spark: SparkSession, table: Table, texts: Mapping[str, str]) -> Data
     return spark.createDataFrame(frame_rows, table.schema)
 
 
+def micros(at: str) -> int:
+    """A time of day in microseconds."""
+    return (instant(at) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+
+
 @pytest.fixture(scope="module")
 def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
     """What is rebuilt, where each case is a cluster, and why."""
@@ -185,7 +197,12 @@ def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
 
     published, now = tables(0), tables(1)
     kinds = evidence_kinds(now["events"])
-    facts = ClusterFacts(now["events"], now["log_coverage"], kinds_of_any(kinds.values()), kinds)
+    silences = (Stretch(micros("10:03:00"), micros("10:07:00")),)
+    lost = {
+        name: LostMinutes(tuple(Stretch(micros(since), micros(until)) for since, until in case.lost), silences)
+        for name, case in CASES.items()
+    }
+    facts = ClusterFacts(now["events"], now["log_coverage"], kinds_of_any(kinds.values()), kinds, lost_minutes=lost)
     appended = AppendedClusters(
         cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts, {}
     )

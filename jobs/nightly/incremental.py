@@ -225,6 +225,7 @@ class AppendedClusters:
             self.since = since_coverage_changed(self.warehouse, self.since)
             self._compare_clocks(offsets)
             self._compare_lives()
+            self._compare_holes()
         if self._left:
             self._compare("controller_timeline", controllers, TERM_COLUMNS)
         if self._left:
@@ -257,6 +258,17 @@ class AppendedClusters:
         }
         anew = [name for name, at in self.since.items() if name in begun and begun[name] >= at]
         self._rebuild(anew, "the new events show that it was created anew")
+
+    def _compare_holes(self) -> None:
+        """New events may prove that old ones are missing."""
+        for name, at in self._left.items():
+            lost = self.facts.lost_minutes.get(name)
+            if lost is None:
+                continue
+            news = (at - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+            known = [hole for hole in lost.older(news).holes() if hole.until < news]
+            if known != [hole for hole in lost.holes() if hole.until < news]:
+                self._rebuild([name], "the new events show that logs before them are missing")
 
     def _compare(self, name: str, rows: DataFrame, columns: Sequence[str]) -> None:
         left = self._left

@@ -16,12 +16,14 @@ from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
 from jobs.timelines.controllers import to_controller_timeline
+from jobs.timelines.lost_minutes import TELLING, collect_lost_minutes
 from jobs.timelines.requests import to_request_lines, to_requests
 from jobs.timelines.reverted_records import LEARNING, collect_reverted_spans, without_reverted
 from jobs.timelines.row_streams import no_rows
 from jobs.timelines.written_order import ODD_FORMATS, with_written_order
 from jobs.warehouse.tables import Warehouse
 from schemas.requests import CONTROL_REQUESTS
+from udfs.logs.lost_minutes import LostMinutes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -129,4 +131,20 @@ class DerivationInputs:
         coverage = self._held_rows("log_coverage")
         if self.corrections is not None:
             coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
-        return ClusterFacts(self.events, coverage, self.kinds, self.kinds_by_cluster, self.life_starts)
+        return ClusterFacts(
+            self.events, coverage, self.kinds, self.kinds_by_cluster, self.life_starts, self.lost_minutes
+        )
+
+    @cached_property
+    def lost_minutes(self) -> dict[str, LostMinutes]:
+        """What tells that all nodes' logs are missing for some time, of KRaft's clusters; of a window, too, by lines
+        of all times."""
+        names = [name for name, kinds in self.kinds_by_cluster.items() if kinds.kraft and kinds.have(TELLING)]
+        if not names:
+            return {}
+        events = self._all_events
+        if self.windows:
+            events = with_written_order(self.all_rows("events"), self.odd_formats)
+            if self.corrections is not None:
+                events = clocks.on_cluster_clock(events, self.corrections, {"at": "node_id"})
+        return collect_lost_minutes(events.where(F.col("cluster").isin(*names)), self.controllers)

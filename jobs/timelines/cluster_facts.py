@@ -14,8 +14,10 @@ from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
 from jobs.timelines.logged_assignments import has_new_assignments, is_reassignment
+from jobs.timelines.lost_minutes import without_holes
 from jobs.timelines.observations import LEADER_STARTED, RECORDS, REFRESHED, UNNUMBERED, ids_of, number_of
 from jobs.timelines.requests import is_about_request
+from udfs.logs.lost_minutes import LostMinutes, Stretch
 from udfs.rules.state_events import FULL_STATE_EVENTS, LISTED_STATE_EVENTS
 
 if TYPE_CHECKING:
@@ -122,6 +124,8 @@ class ClusterFacts:
     """Of those that have events; without any, `kinds` is that of each."""
     life_starts: Mapping[str, list[int]] = field(default_factory=dict)
     """Of those that were created anew: see `jobs.timelines.cluster_lives`."""
+    lost_minutes: Mapping[str, LostMinutes] = field(default_factory=dict)
+    """Of those whose lines prove that others are missing: see `jobs.timelines.lost_minutes`."""
 
     def alike(self) -> list[tuple[tuple[str, ...], EvidenceKinds]]:
         """Clusters whose partitions are read from evidence of the same kinds, and those kinds: what one has must not
@@ -135,9 +139,14 @@ class ClusterFacts:
         ]
 
     @cached_property
+    def holes(self) -> dict[str, list[Stretch]]:
+        """Times of which the logs of all nodes are missing though no silence is long enough to tell, by cluster."""
+        return {name: holes for name, lost in self.lost_minutes.items() if (holes := lost.holes())}
+
+    @cached_property
     def server_coverage(self) -> DataFrame:
         """See `to_server_coverage`."""
-        return checkpointed(to_server_coverage(self.events, self.coverage))
+        return checkpointed(to_server_coverage(self.events, without_holes(self.coverage, self.holes)))
 
     @cached_property
     def coverage_by_leader(self) -> DataFrame:

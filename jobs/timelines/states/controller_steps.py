@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from jobs.timelines.cluster_facts import DIRECTORY_PARTITIONS
 from jobs.timelines.controllers import with_active
+from jobs.timelines.lost_minutes import hole_rows
 from jobs.timelines.observations import ids_of, number_of, sorted_ids
-from udfs.reconstruct.kraft_engine_columns import CONTROLLER_STEP, SAME_FAILURE_US
+from udfs.logs.lost_minutes import Stretch
+from udfs.reconstruct.kraft_engine_columns import CONTROLLER_STEP, LOGGED, SAME_FAILURE_US
 from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
@@ -105,10 +110,12 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
     return steps.withColumn("step", step)
 
 
-def to_logged_spans(coverage: DataFrame, controllers: DataFrame) -> DataFrame:
+def to_logged_spans(
+    coverage: DataFrame, controllers: DataFrame, holes: Mapping[str, Sequence[Stretch]] = MappingProxyType({})
+) -> DataFrame:
     """LOG_COVERAGE, CONTROLLER_TIMELINE -> cluster, `logged`, spans of KRaft's terms of which the controller's own log
-    is there, and the terms of which it is not: LOGGED of `udfs.reconstruct.kraft_engine_columns`. No row if it is there
-    of none."""
+    is there, and the terms, and `holes` by cluster, of which it is not: LOGGED of
+    `udfs.reconstruct.kraft_engine_columns`. No row if it is there of none."""
     terms = controllers.where("mode = 'kraft'").select(
         "cluster", "controller_epoch", F.col("controller_id").alias("node_id"), F.col("since").alias("begin"),
         F.col("until").alias("end"),
@@ -130,12 +137,19 @@ def to_logged_spans(coverage: DataFrame, controllers: DataFrame) -> DataFrame:
     )
     lacking = F.array(span(F.col("begin"), F.col("end"), False))
     logged = F.flatten(F.collect_list(F.when(F.size("there") > 0, F.col("there")).otherwise(lacking)))
-    return (
+    of_terms = (
         spans.groupBy("cluster")
         .agg(F.max(F.size("there")).alias("most_there"), logged.alias("logged"))
         .where("most_there > 0")
         .drop("most_there")
     )
+    if not any(holes.values()):
+        return of_terms
+    rows = hole_rows(coverage.sparkSession, holes)
+    hole = F.struct("since", "until", F.lit(False).alias("is_there"))
+    of_holes = rows.groupBy("cluster").agg(F.collect_list(hole).alias("holes"))
+    with_holes = F.concat("logged", F.coalesce("holes", F.array().cast(T.ArrayType(LOGGED))))
+    return of_terms.join(F.broadcast(of_holes), "cluster", "left").select("cluster", with_holes.alias("logged"))
 
 
 def with_listed_directories(steps: DataFrame, events: DataFrame) -> DataFrame:

@@ -168,7 +168,7 @@ def gather(
         without_number = states_of_lists.where("partition_epoch IS NULL")
         listed = with_incarnation(with_term(without_number, controllers), incarnations)
     if kinds.kraft:
-        kraft = _kraft_evidence(events, controllers, facts.coverage, incarnations, kinds)
+        kraft = _kraft_evidence(events, controllers, facts, incarnations, kinds)
     if kinds.removals:
         zk = _zk_evidence(events, incarnations, facts)
     runs = to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None
@@ -280,7 +280,7 @@ def _with_assignment_line(begins: DataFrame, singles: DataFrame | None) -> DataF
 
 
 def _kraft_evidence(
-    events: DataFrame, controllers: DataFrame, coverage: DataFrame, incarnations: DataFrame, kinds: EvidenceKinds
+    events: DataFrame, controllers: DataFrame, facts: ClusterFacts, incarnations: DataFrame, kinds: EvidenceKinds
 ) -> KraftEvidence:
     """What active KRaft controllers did."""
     steps = to_controller_steps(events, controllers)
@@ -298,7 +298,7 @@ def _kraft_evidence(
         .groupBy("cluster", F.col("step.broker").alias("leader"))
         .agg(F.array_sort(F.collect_set("at")).alias("fencings")),
         shrinks=_shrinks(events, incarnations),
-        logged=to_logged_spans(coverage, controllers),
+        logged=to_logged_spans(facts.coverage, controllers, facts.holes),
     )
 
 

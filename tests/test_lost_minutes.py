@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.timelines.known_spans import to_known_spans
 from jobs.timelines.lost_minutes import collect_lost_minutes, to_losses, to_silences, without_holes
 from jobs.timelines.states.controller_steps import to_logged_spans
 from schemas.ingest import EVENTS, LOG_COVERAGE
-from schemas.spark import LONG, struct
 from schemas.timelines import CONTROLLER_TIMELINE
 from tests.conftest import instant
 from udfs.logs.lost_minutes import LEAST_SILENCE, LostMinutes, Stretch, holes_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tests.conftest import Frame, Same
 
 SECOND = 1_000_000
-STRETCH = struct(since=LONG, until=LONG)
 
 
 def stretches(*spans: tuple[int, int]) -> list[Stretch]:
@@ -169,7 +168,6 @@ COVERAGE = """
 cluster | node_id | kind          | since    | until    | records
 c       | 1       | controller    | 10:00:00 | 11:00:00 | 9
 c       | 2       | server        | 10:10:10 | 10:20:00 | 5
-c       | 3       | metadata_dump | 10:00:00 | 11:00:00 | 9
 other   | 1       | server        | 10:00:00 | 11:00:00 | 9
 """
 
@@ -183,10 +181,9 @@ def test_logs_are_not_there_in_a_hole(frame: Frame, same: Same) -> None:
         without_holes(frame(LOG_COVERAGE, COVERAGE), hole_of("10:10:00", "10:12:00")),
         """
         cluster | node_id | kind          | since    | until    | records
-        c       | 1       | controller    | 10:00:00 | 10:10:00 |
-        c       | 1       | controller    | 10:12:00 | 11:00:00 |
-        c       | 2       | server        | 10:12:00 | 10:20:00 |
-        c       | 3       | metadata_dump | 10:00:00 | 11:00:00 | 9
+        c       | 1       | controller    | 10:00:00 | 10:10:00 | 9
+        c       | 1       | controller    | 10:12:00 | 11:00:00 | 9
+        c       | 2       | server        | 10:12:00 | 10:20:00 | 5
         other   | 1       | server        | 10:00:00 | 11:00:00 | 9
         """,
     )
@@ -198,3 +195,17 @@ def test_nobody_logs_a_term_in_a_hole(frame: Frame) -> None:
     rows = spans.selectExpr("cluster", "inline(logged)")
     assert clock(rows.where("is_there")) == [("c", "10:00:00", "11:00:00")]
     assert clock(rows.where("NOT is_there")) == [("c", "10:10:00", "10:12:00")]
+
+
+def test_what_was_known_before_a_hole_is_not_known_behind_it(frame: Frame) -> None:
+    """Facts hold a minute before and after their span: a hole of 30 s is as long as that at least."""
+    coverage = frame(LOG_COVERAGE, COVERAGE)
+
+    def known(since: str, until: str) -> list[tuple[str, str, str]]:
+        holes = hole_of(since, until)
+        spans = to_known_spans(coverage, ("controller",), timedelta(hours=1), "cluster", holes=holes)
+        ends = spans.selectExpr("cluster", "inline(spans)")
+        return clock(ends.selectExpr("cluster", "unix_micros(since) AS since", "unix_micros(until) AS until"))
+
+    assert known("10:10:00", "10:12:00") == [("c", "10:00:00", "10:10:00"), ("c", "10:12:00", "11:00:00")]
+    assert known("10:10:00", "10:10:30") == [("c", "10:00:00", "10:09:30"), ("c", "10:11:00", "11:00:00")]

@@ -137,9 +137,10 @@ class DerivationInputs:
 
     @cached_property
     def lost_minutes(self) -> dict[str, LostMinutes]:
-        """What tells that all nodes' logs are missing for some time, of KRaft's clusters; of a window, too, by lines
-        of all times."""
-        names = [name for name, kinds in self.kinds_by_cluster.items() if kinds.kraft and kinds.have(TELLING)]
+        """What tells that all nodes' logs are missing for some time, of KRaft's clusters without a metadata dump; of a
+        window, too, by lines of all times."""
+        kinds = self.kinds_by_cluster
+        names = [name for name, own in kinds.items() if own.kraft and not own.dumps and own.have(TELLING)]
         if not names:
             return {}
         events = self._all_events

@@ -316,7 +316,8 @@ def _outages_with_causes(work: Work, stops: DataFrame, lately: DataFrame) -> Dat
 
 def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:
     """See `to_known_spans`; of whole clusters."""
-    return to_known_spans(work.inputs.facts.coverage, kinds, work.settings.coverage_tolerance, "cluster", *by)
+    facts, tolerance = work.inputs.facts, work.settings.coverage_tolerance
+    return to_known_spans(facts.coverage, kinds, tolerance, "cluster", *by, holes=facts.holes)
 
 
 # ---- replay ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ What was learned before a hole in the logs is not known after it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -13,7 +15,9 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_facts import days
 from jobs.timelines.controllers import ZOOKEEPER
+from jobs.timelines.lost_minutes import without_holes
 from jobs.timelines.sorted_times import number_until
+from udfs.logs.lost_minutes import Stretch
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -31,11 +35,17 @@ SLACK = timedelta(minutes=1)
 _SPANS = "array<struct<since: timestamp, until: timestamp>>"
 
 
-def to_known_spans(coverage: DataFrame, kinds: tuple[str, ...], tolerance: timedelta, *by: str) -> DataFrame:
+def to_known_spans(
+    coverage: DataFrame,
+    kinds: tuple[str, ...],
+    tolerance: timedelta,
+    *by: str,
+    holes: Mapping[str, Sequence[Stretch]] = MappingProxyType({}),
+) -> DataFrame:
     """LOG_COVERAGE -> one row for each group `by` (columns, such as `cluster`) with `spans`: when any of its logs of
     some kinds is there.
 
-    Spans of several logs are one if no more than `tolerance` is between them.
+    Spans of several logs are one if no more than `tolerance` is between them, and no hole (`holes`, by cluster).
     """
     is_dump = F.col("kind") == DUMP
     dump = Window.partitionBy("cluster", "node_id", "kind")
@@ -49,7 +59,13 @@ def to_known_spans(coverage: DataFrame, kinds: tuple[str, ...], tolerance: timed
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     silence = F.expr(f"INTERVAL {int(tolerance.total_seconds())} SECONDS")
     is_first = F.coalesce(F.col("since") > F.max("until").over(before) + silence, F.lit(True))
-    return _as_list("spans", _merged(whole, is_first, order, *by), *by)
+    slack = SLACK // timedelta(microseconds=1)
+    # what was known before a hole does not hold behind it, be it shorter than what spans are extended by
+    apart = {
+        name: [Stretch(min(hole.since, hole.until - slack), max(hole.until, hole.since + slack)) for hole in some]
+        for name, some in holes.items()
+    }
+    return _as_list("spans", without_holes(_merged(whole, is_first, order, *by), apart), *by)
 
 
 def _merged(spans: DataFrame, is_first: Column, order: WindowSpec, *of: str) -> DataFrame:

@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from jobs.timelines.controllers import with_active
 from jobs.timelines.observations import number_of
 from schemas.spark import LONG, TEXT, struct
-from udfs.logs.coverage import DUMP
 from udfs.logs.lost_minutes import LEAST_SILENCE, LostMinutes, Stretch
 
 if TYPE_CHECKING:
@@ -146,31 +145,22 @@ def hole_rows(spark: SparkSession, holes: Mapping[str, Sequence[Stretch]]) -> Da
     return spark.createDataFrame([(name, *hole) for name, some in holes.items() for hole in some], _HOLES)
 
 
-def without_holes(coverage: DataFrame, holes: Mapping[str, Sequence[Stretch]]) -> DataFrame:
-    """LOG_COVERAGE -> the same, each span in parts where a hole is within it; `records` of a part is unknown. Metadata
-    dumps have no holes."""
+def without_holes(spans: DataFrame, holes: Mapping[str, Sequence[Stretch]]) -> DataFrame:
+    """Rows with `cluster, since, until`, as LOG_COVERAGE -> the same, each in parts where a hole is within it."""
     if not any(holes.values()):
-        return coverage
-    rows = hole_rows(coverage.sparkSession, holes)
-    ends = rows.groupBy("cluster").agg(F.array_sort(F.collect_list(F.struct("since", "until"))).alias("holes"))
-    within = F.filter(
-        F.when(F.col("kind") != DUMP, F.col("holes")),
-        lambda hole: (hole["until"] > F.unix_micros("since")) & (hole["since"] < F.unix_micros("until")),
+        return spans
+    rows = hole_rows(spans.sparkSession, holes)
+    of_cluster = rows.groupBy("cluster").agg(F.array_sort(F.collect_list(F.struct("since", "until"))).alias("holes"))
+    since, until = F.unix_micros("since"), F.unix_micros("until")
+    own = F.filter("holes", lambda hole: (hole["until"] > since) & (hole["since"] < until))
+    within = F.coalesce(own, F.array().cast("array<struct<since: bigint, until: bigint>>"))
+    begins = F.concat(F.array(since), F.transform("within", lambda hole: hole["until"]))
+    ends = F.concat(F.transform("within", lambda hole: hole["since"]), F.array(until))
+    return (
+        spans.join(F.broadcast(of_cluster), "cluster", "left")
+        .withColumn("within", within)
+        .withColumn("part", F.explode(F.arrays_zip(begins.alias("begin"), ends.alias("end"))))
+        .where("part.begin <= part.end")
+        .withColumns({"since": F.timestamp_micros("part.begin"), "until": F.timestamp_micros("part.end")})
+        .select(*spans.columns)
     )
-    begins = F.concat(F.array(F.unix_micros("since")), F.transform("within", lambda hole: hole["until"]))
-    stops = F.concat(F.transform("within", lambda hole: hole["since"]), F.array(F.unix_micros("until")))
-    empty = F.array().cast("array<struct<since: bigint, until: bigint>>")
-    parts = (
-        coverage.join(F.broadcast(ends), "cluster", "left")
-        .withColumn("within", F.coalesce(within, empty))
-        .withColumn("part", F.explode(F.arrays_zip(begins.alias("begin"), stops.alias("stop"))))
-        .where("part.begin <= part.stop")
-    )
-    is_whole = F.size("within") == 0
-    return parts.withColumns(
-        {
-            "since": F.timestamp_micros("part.begin"),
-            "until": F.timestamp_micros("part.stop"),
-            "records": F.when(is_whole, F.col("records")),
-        }
-    ).select(*coverage.columns)

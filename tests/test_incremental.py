@@ -17,7 +17,7 @@ from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES
 from schemas.requests import CLOCK_OFFSETS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from tests.conftest import DAY, instant, read_rows
-from udfs.logs.lost_minutes import LostMinutes, Stretch
+from udfs.logs.lost_minutes import LineGap, LostMinutes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -197,9 +197,9 @@ def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
 
     published, now = tables(0), tables(1)
     kinds = evidence_kinds(now["events"])
-    silences = (Stretch(micros("10:03:00"), micros("10:07:00")),)
+    silences = (LineGap(micros("10:03:00"), micros("10:07:00")),)
     lost = {
-        name: LostMinutes(tuple(Stretch(micros(since), micros(until)) for since, until in case.lost), silences)
+        name: LostMinutes(tuple(LineGap(micros(since), micros(until)) for since, until in case.lost), silences)
         for name, case in CASES.items()
     }
     facts = ClusterFacts(now["events"], now["log_coverage"], kinds_of_any(kinds.values()), kinds, lost_minutes=lost)

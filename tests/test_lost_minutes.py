@@ -14,7 +14,7 @@ from jobs.timelines.states.controller_steps import to_logged_spans
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import CONTROLLER_TIMELINE
 from tests.conftest import instant
-from udfs.logs.lost_minutes import LEAST_SILENCE, LostMinutes, Stretch, holes_of
+from udfs.logs.lost_minutes import LEAST_SILENCE, LineGap, LostMinutes, holes_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SECOND = 1_000_000
 
 
-def stretches(*spans: tuple[int, int]) -> list[Stretch]:
-    return [Stretch(since * SECOND, until * SECOND) for since, until in spans]
+def stretches(*spans: tuple[int, int]) -> list[LineGap]:
+    return [LineGap(since * SECOND, until * SECOND) for since, until in spans]
 
 
 def micros(at: str) -> int:
@@ -65,16 +65,16 @@ def test_where_others_log_on_nothing_is_a_hole() -> None:
     assert holes_of(stretches((130, 280), (210, 600)), stretches((100, 125), (200, 290))) == []
 
 
-spans = st.lists(st.integers(0, 60), min_size=2, max_size=2, unique=True).map(lambda ends: Stretch(*sorted(ends)))
+spans = st.lists(st.integers(0, 60), min_size=2, max_size=2, unique=True).map(lambda ends: LineGap(*sorted(ends)))
 
 
 @given(st.lists(spans, max_size=8), st.lists(st.integers(0, 60), unique=True, max_size=12).map(sorted))
-def test_holes_are_silences_and_explain_what_they_can(losses: list[Stretch], ends: list[int]) -> None:
-    silences = [Stretch(*pair) for pair in zip(ends[::2], ends[1::2], strict=False)]
+def test_holes_are_silences_and_explain_what_they_can(losses: list[LineGap], ends: list[int]) -> None:
+    silences = [LineGap(*pair) for pair in zip(ends[::2], ends[1::2], strict=False)]
     holes = holes_of(losses, silences)
     assert holes == sorted({*holes} & {*silences})
 
-    def are_within(some: list[Stretch], loss: Stretch) -> bool:
+    def are_within(some: list[LineGap], loss: LineGap) -> bool:
         return any(loss.since <= one.since and one.until <= loss.until for one in some)
 
     assert all(are_within(holes, loss) == are_within(silences, loss) for loss in losses)
@@ -172,8 +172,8 @@ other   | 1       | server        | 10:00:00 | 11:00:00 | 9
 """
 
 
-def hole_of(since: str, until: str) -> dict[str, list[Stretch]]:
-    return {"c": [Stretch(micros(since), micros(until))]}
+def hole_of(since: str, until: str) -> dict[str, list[LineGap]]:
+    return {"c": [LineGap(micros(since), micros(until))]}
 
 
 def test_logs_are_not_there_in_a_hole(frame: Frame, same: Same) -> None:

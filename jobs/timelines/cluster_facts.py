@@ -17,7 +17,7 @@ from jobs.timelines.logged_assignments import has_new_assignments, is_reassignme
 from jobs.timelines.lost_minutes import without_holes
 from jobs.timelines.observations import LEADER_STARTED, RECORDS, REFRESHED, UNNUMBERED, ids_of, number_of
 from jobs.timelines.requests import is_about_request
-from udfs.logs.lost_minutes import LostMinutes, Stretch
+from udfs.logs.lost_minutes import LineGap, LostMinutes
 from udfs.rules.state_events import FULL_STATE_EVENTS, LISTED_STATE_EVENTS
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class ClusterFacts:
         ]
 
     @cached_property
-    def holes(self) -> dict[str, list[Stretch]]:
+    def holes(self) -> dict[str, list[LineGap]]:
         """Times of which the logs of all nodes are missing though no silence is long enough to tell, by cluster."""
         return {name: holes for name, lost in self.lost_minutes.items() if (holes := lost.holes())}
 

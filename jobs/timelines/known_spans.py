@@ -17,7 +17,7 @@ from jobs.timelines.cluster_facts import days
 from jobs.timelines.controllers import ZOOKEEPER
 from jobs.timelines.lost_minutes import without_holes
 from jobs.timelines.sorted_times import number_until
-from udfs.logs.lost_minutes import Stretch
+from udfs.logs.lost_minutes import LineGap
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -40,7 +40,7 @@ def to_known_spans(
     kinds: tuple[str, ...],
     tolerance: timedelta,
     *by: str,
-    holes: Mapping[str, Sequence[Stretch]] = MappingProxyType({}),
+    holes: Mapping[str, Sequence[LineGap]] = MappingProxyType({}),
 ) -> DataFrame:
     """LOG_COVERAGE -> one row for each group `by` (columns, such as `cluster`) with `spans`: when any of its logs of
     some kinds is there.
@@ -62,7 +62,7 @@ def to_known_spans(
     slack = SLACK // timedelta(microseconds=1)
     # what was known before a hole does not hold behind it, be it shorter than what spans are extended by
     apart = {
-        name: [Stretch(min(hole.since, hole.until - slack), max(hole.until, hole.since + slack)) for hole in some]
+        name: [LineGap(min(hole.since, hole.until - slack), max(hole.until, hole.since + slack)) for hole in some]
         for name, some in holes.items()
     }
     return _as_list("spans", without_holes(_merged(whole, is_first, order, *by), apart), *by)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from jobs.timelines.controllers import with_active
 from jobs.timelines.observations import number_of
 from schemas.spark import LONG, TEXT, struct
-from udfs.logs.lost_minutes import LEAST_SILENCE, LostMinutes, Stretch
+from udfs.logs.lost_minutes import LEAST_SILENCE, LineGap, LostMinutes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -132,20 +132,20 @@ def collect_lost_minutes(events: DataFrame, controllers: DataFrame) -> dict[str,
     return {name: LostMinutes(tuple(some), tuple(silences.get(name, ()))) for name, some in losses.items()}
 
 
-def _by_cluster(rows: DataFrame) -> dict[str, list[Stretch]]:
+def _by_cluster(rows: DataFrame) -> dict[str, list[LineGap]]:
     """Rows with since and until, in order, by cluster."""
-    stretches: dict[str, list[Stretch]] = defaultdict(list)
+    stretches: dict[str, list[LineGap]] = defaultdict(list)
     for row in sorted(rows.collect()):
-        stretches[row["cluster"]].append(Stretch(row["since"], row["until"]))
+        stretches[row["cluster"]].append(LineGap(row["since"], row["until"]))
     return stretches
 
 
-def hole_rows(spark: SparkSession, holes: Mapping[str, Sequence[Stretch]]) -> DataFrame:
+def hole_rows(spark: SparkSession, holes: Mapping[str, Sequence[LineGap]]) -> DataFrame:
     """Holes by cluster -> cluster, since, until, in microseconds."""
     return spark.createDataFrame([(name, *hole) for name, some in holes.items() for hole in some], _HOLES)
 
 
-def without_holes(spans: DataFrame, holes: Mapping[str, Sequence[Stretch]]) -> DataFrame:
+def without_holes(spans: DataFrame, holes: Mapping[str, Sequence[LineGap]]) -> DataFrame:
     """Rows with `cluster, since, until`, as LOG_COVERAGE -> the same, each in parts where a hole is within it."""
     if not any(holes.values()):
         return spans

@@ -14,7 +14,7 @@ LEAST_SILENCE = 20_000_000
 """A silence of all nodes that may be a hole, in microseconds: clusters that are not idle are silent for less."""
 
 
-class Stretch(NamedTuple):
+class LineGap(NamedTuple):
     """A time from one line to a later one, in microseconds."""
 
     since: int
@@ -24,12 +24,12 @@ class Stretch(NamedTuple):
 class LostMinutes(NamedTuple):
     """What one cluster's lines tell of holes."""
 
-    losses: tuple[Stretch, ...]
+    losses: tuple[LineGap, ...]
     """From the last line of a node about something to one that tells of another in between."""
-    silences: tuple[Stretch, ...]
+    silences: tuple[LineGap, ...]
     """In which no node of the cluster logs anything, LEAST_SILENCE or longer; in order."""
 
-    def holes(self) -> list[Stretch]:
+    def holes(self) -> list[LineGap]:
         """See `holes_of`."""
         return holes_of(self.losses, self.silences)
 
@@ -38,7 +38,7 @@ class LostMinutes(NamedTuple):
         return LostMinutes(*(tuple(one for one in part if one.until < than) for part in self))
 
 
-def holes_of(losses: Iterable[Stretch], silences: Iterable[Stretch]) -> list[Stretch]:
+def holes_of(losses: Iterable[LineGap], silences: Iterable[LineGap]) -> list[LineGap]:
     """The fewest silences that explain each stretch in which lines were lost, in order.
 
     Of the shortest stretch the longest silence within it is a hole, and so on, but for stretches within which one is
@@ -46,9 +46,9 @@ def holes_of(losses: Iterable[Stretch], silences: Iterable[Stretch]) -> list[Str
     """
     in_order = sorted({*silences})
     begins = [one.since for one in in_order]
-    holes: list[Stretch] = []
+    holes: list[LineGap] = []
     for loss in sorted({*losses}, key=lambda one: (one.until - one.since, one)):
-        known = bisect_left(holes, Stretch(loss.since, loss.since))
+        known = bisect_left(holes, LineGap(loss.since, loss.since))
         if known < len(holes) and holes[known].until <= loss.until:
             continue
         first, last = bisect_left(begins, loss.since), bisect_right(begins, loss.until)

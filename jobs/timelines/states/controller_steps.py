@@ -14,7 +14,7 @@ from jobs.timelines.cluster_facts import DIRECTORY_PARTITIONS
 from jobs.timelines.controllers import with_active
 from jobs.timelines.lost_minutes import hole_rows
 from jobs.timelines.observations import ids_of, number_of, sorted_ids
-from udfs.logs.lost_minutes import Stretch
+from udfs.logs.lost_minutes import LineGap
 from udfs.reconstruct.kraft_engine_columns import CONTROLLER_STEP, LOGGED, SAME_FAILURE_US
 from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
@@ -111,7 +111,7 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
 
 def to_logged_spans(
-    coverage: DataFrame, controllers: DataFrame, holes: Mapping[str, Sequence[Stretch]] = MappingProxyType({})
+    coverage: DataFrame, controllers: DataFrame, holes: Mapping[str, Sequence[LineGap]] = MappingProxyType({})
 ) -> DataFrame:
     """LOG_COVERAGE, CONTROLLER_TIMELINE -> cluster, `logged`, spans of KRaft's terms of which the controller's own log
     is there, and the terms, and `holes` by cluster, of which it is not: LOGGED of

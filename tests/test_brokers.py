@@ -49,6 +49,13 @@ first   | 10:06:00 | 2       | broker_registered_in_zk         |           | bro
 first   | 10:06:01 | 3       | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3
 first   | 10:07:00 | 2       | broker_registered_in_zk         |           | broker=2; broker_epoch=60
 first   | 10:07:01 | 3       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+# lines are lost: that of 2's return, which it logs itself and a later list shows; that of 3's, which only the list
+# shows; and that of 1's end, which no later list has
+lost    | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2, 3, 4)
+lost    | 10:01:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=2,3; bounced_brokers=; live_brokers=1,4
+lost    | 10:02:00 | 2       | broker_registered_in_zk         |           | broker=2; broker_epoch=40
+lost    | 10:05:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=4; bounced_brokers=; live_brokers=2,3
+lost    | 10:06:00 | 0       | broker_set_changed              |           | added_brokers=4; deleted_brokers=; bounced_brokers=; live_brokers=2,3,4
 # all are shut down: 0 notices how 2 and 4 go; of 1, 5 and 6 only their own logs tell, 5's release does not log that it closes
 # its session. 3 is back soon, and a later controller does not find 4, that 6 is there
 end     | 09:59:00 | 2       | broker_started                  | 2         |
@@ -191,6 +198,13 @@ first   | 2      |       | 10:00:00 | 10:06:00 |            | session_expired |
 first   | 2      | 50    | 10:06:00 | 10:06:01 | returned   | session_expired |
 first   | 2      | 60    | 10:07:01 |          | returned   | |
 first   | 3      |       | 10:05:00.05 |       |            | |
+lost    | 1      |       | 10:00:00 | 10:05:00 |            | session_expired |
+lost    | 2      |       | 10:00:00 | 10:01:00 |            | session_expired |
+lost    | 2      | 40    | 10:02:00 |          | returned   | |
+lost    | 3      |       | 10:00:00 | 10:01:00 |            | session_expired |
+lost    | 3      |       | 10:05:00 |          |            | |
+lost    | 4      |       | 10:00:00 | 10:05:00 |            | session_expired |
+lost    | 4      |       | 10:06:00 |          | returned   | |
 end     | 1      |       | 10:00:00 | 10:08:00 |            | controlled_shutdown | 10:07:00
 end     | 2      |       | 10:00:00 | 10:03:00.01 |         | session_expired |
 end     | 3      |       | 10:00:00 |          |            | |

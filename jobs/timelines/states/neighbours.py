@@ -79,7 +79,7 @@ def without_stale_terms(states: DataFrame, deduced: str) -> DataFrame:
     repeat the one before, or behind, it is of a later leader epoch, or an earlier one, and so is what was deduced from
     the same line of later states. What the partition epoch is ahead of the leader epoch counts the leaders' writes,
     which never become fewer: a printed state behind it bounds it. And who writes knows the last leader epoch that was
-    written, so none that is printed more than CLOCKS_US before is greater.
+    written, so none that is printed CLOCKS_US before, or earlier, is greater.
     """
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     of_term = Window.partitionBy(HISTORY, "leader_epoch").orderBy("partition_epoch")

@@ -62,12 +62,15 @@ class LeaderTerm:
 
     @property
     def lacks_changes(self) -> bool:
-        """Whether a line shows an ISR before the leader logs any change that leads to it: one is lost."""
+        """Whether a line shows an ISR before the leader logs any change that leads to it, or, before it logs any change
+        at all, another one than that from which its first one starts: a change is lost."""
         first_at: dict[Isr, float] = {}
         for step in self.steps:
             at = -inf if step.change is None else step.change.at - CLOCKS_US
             first_at[step.isr] = min(at, first_at.get(step.isr, inf))
-        return any(o.isr in first_at and o.at < first_at[o.isr] for o in self.observations if o.isr is not None)
+        begins = min((step.change.at for step in self.steps if step.change is not None), default=-inf) - CLOCKS_US
+        shown = [o for o in self.observations if o.isr is not None]
+        return any(o.at < first_at.get(o.isr, begins) for o in shown if o.isr is not None)
 
     def fits(self, start: int) -> bool:
         """Whether no printed partition epoch speaks against the first state having partition epoch `start`: none is of

@@ -456,6 +456,21 @@ def test_a_leader_epoch_that_cannot_follow_the_state_before_shows_that_lines_are
     assert states[1].follows == is_next
 
 
+LACKING = {  # lines of leader epoch 0, at microseconds -> whether its leader's changes have numbers
+    "its first change starts from what was shown": ("0 @1: 1 leads 1,2\n0 @30000000: 1 makes 1,2 -> 1", True),
+    "it leads to what was shown before": ("0 @1: 1 leads 1,2\n0 @30000000: 1 makes 1 -> 1,2", False),
+    "it starts from another ISR": ("0 @1: 1 leads 1,2,3\n0 @30000000: 1 makes 1 -> 1,2", False),
+    "clocks may differ so much": ("0 @29500000: 1 leads 1,2\n0 @30000000: 1 makes 1 -> 1,2", True),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_a_state_that_is_shown_before_the_change_that_leads_to_it_shows_that_one_is_lost(name: str) -> None:
+    lines, has_numbers = LACKING[name]
+    changes = [s for s in ordered_states(evidence(lines, (0, 10**8))) if s.by_leader]
+    assert [s.partition_epoch for s in changes] == [1 if has_numbers else None]
+
+
 def test_a_printed_partition_epoch_refutes_what_was_counted_as_if_no_line_were_lost() -> None:
     """1 logs nothing of two changes in its leader epoch 0, nor 2 in 1: only the partition's creation stays."""
     lines = "0 @1: 1 leads 1,2\n1 @9: 2 leads 2\n2 @20: 1 leads 1 #{}"

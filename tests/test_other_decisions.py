@@ -81,6 +81,10 @@ FOLLOWING = {  # lines about leader epoch 1 -> what `request_follows` says of it
         [elected(10, 2, 1), elected(12, 2, 2), sent(12.1, 2, 2, 2), received(12.2, 2, 2, 2, 5)[1]],
         "violated",
     ),
+    "obeyed by the leader in a request of the leader epoch before": (
+        [elected(10, 2, 1), received(9.9, 2, 2, 0, 5)[0], received(10, 2, 2, 0, 5)[1]],
+        "violated",
+    ),
     "obeyed by the leader for another controller": (
         [elected(10, 2, 1), line(10.3, 2, "become_leader_completed", controller_epoch=8)],
         "violated",

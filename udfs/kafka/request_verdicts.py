@@ -95,6 +95,7 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
         if line["event_type"] in (SENT, METADATA_SENT) and None not in (key := _term(line)):
             sent.setdefault(key, []).append(line)  # type: ignore[arg-type]
     received = {_received_term(line): line for line in reversed(lines) if line["event_type"] == RECEIVED}
+    epochs = {_request_at(line): line["leader_epoch"] for line in lines if line["event_type"] == RECEIVED}
     times = [line["at"] for line in lines]
     for line in lines:
         is_election = line["event_type"] == DECIDED and line["to_state"] == "OnlinePartition"
@@ -103,7 +104,7 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
         of_epoch = [request for request in sent.get(key, ()) if request["at"] >= line["at"]]  # type: ignore[arg-type]
         to_leader = [r for r in of_epoch if r["event_type"] == SENT and r["target_broker"] == line["leader"]]
         if not to_leader:
-            at_leader = received.get((line["leader"], *key[1:])) or _obeyed_soon(line, lines, times)
+            at_leader = received.get((line["leader"], *key[1:])) or _obeyed_soon(line, lines, times, epochs)
             to_leader = [] if at_leader is None else [at_leader]
         about = f"leader epoch {line['leader_epoch']}, controller epoch {line['controller_epoch']}"
         expected = f"LeaderAndIsr of leader epoch {line['leader_epoch']} to broker {line['leader']}"
@@ -124,17 +125,26 @@ def _term(line: Line) -> tuple[int | None, int | None, int | None]:
     return line["node_id"], line["controller_epoch"], line["leader_epoch"]
 
 
-def _obeyed_soon(decision: Line, lines: Sequence[Line], times: Sequence[int]) -> Line | None:
+def _obeyed_soon(
+    decision: Line, lines: Sequence[Line], times: Sequence[int], received: Mapping[tuple[Any, ...], int | None]
+) -> Line | None:
     """The first line by which the elected leader obeys a request of the controller's term, before the controller
-    decides anything else and SENT_BY_NOW_US are over; None: there is none. `times` are those of the lines."""
+    decides anything else and SENT_BY_NOW_US are over; None: there is none. `times` are those of the lines, `received`
+    the leader epochs of requests whose line is there: one of another leader epoch tells nothing."""
     for line in islice(lines, bisect_left(times, decision["at"]), None):
         is_next = line["event_type"] == DECIDED and line["at"] > decision["at"]
         if is_next or line["at"] > decision["at"] + SENT_BY_NOW_US:
             return None
         is_own = line["event_type"] in (LEADS, *OBEYED) and line["node_id"] == decision["leader"]
-        if is_own and line["controller_epoch"] == decision["controller_epoch"]:
+        is_other = received.get(_request_at(line), decision["leader_epoch"]) != decision["leader_epoch"]
+        if is_own and not is_other and line["controller_epoch"] == decision["controller_epoch"]:
             return line
     return None
+
+
+def _request_at(line: Line) -> tuple[Any, ...]:
+    """What names a request in the lines of all brokers."""
+    return line["node_id"], *_request(line)
 
 
 def _received_term(line: Line) -> tuple[int | None, int | None, int | None]:

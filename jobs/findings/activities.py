@@ -153,7 +153,7 @@ def _live_list() -> Column:
     between it and the next one is lost, else all is."""
     ids = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
     line = F.array(F.struct("node_id", "file_id", "line"))
-    believed = F.when(F.col("is_believed"), ids)
+    believed = F.when(F.coalesce("is_believed", F.lit(True)), ids)
     return F.when(_begins_term() | ids.isNotNull(), F.struct(believed.alias("ids"), line.alias("evidence")))
 
 

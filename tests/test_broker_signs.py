@@ -17,21 +17,35 @@ if TYPE_CHECKING:
 
 BROKER_SIGNS = struct(cluster=TEXT, broker=INT, at=TIME, is_alive=FLAG)
 STATES = """
-cluster | ordinal | leader | isr   | replicas | made_by    | missing_before | since
-# 2 joins the ISR of 1, and is taken out of it by the controller
-joined  | 1       | 1      | 1     | 1,2      | controller | 0              | 10:10:00
-joined  | 2       | 1      | 1,2   | 1,2      | leader     | 0              | 10:10:30
-joined  | 3       | 1      | 1     | 1,2      | controller | 0              | 10:20:00
+cluster | topic | ordinal | leader | isr   | replicas | made_by    | missing_before | since
+# 2 joins the ISR of 1, and is taken out of it by the controller, in two topics at once
+joined  | t     | 1       | 1      | 1     | 1,2      | controller | 0              | 10:10:00
+joined  | t     | 2       | 1      | 1,2   | 1,2      | leader     | 0              | 10:10:30
+joined  | t     | 3       | 1      | 1     | 1,2      | controller | 0              | 10:20:00
+joined  | u     | 1       | 1      | 1,2   | 1,2      | controller | 0              | 10:10:00
+joined  | u     | 2       | 1      | 1     | 1,2      | controller | 0              | 10:20:01
+# in one topic a deletion does that to a broker that is there
+single  | t     | 1       | 1      | 1,2   | 1,2      | controller | 0              | 10:10:00
+single  | t     | 2       | 1      | 1     | 1,2      | controller | 0              | 10:20:00
+single  | u     | 1       | 1      | 1,2   | 1,2      | controller | 0              | 10:10:00
+single  | u     | 2       | 1      | 1     | 1,2      | controller | 0              | 10:21:00
 # a leader drops who is slow; a reassignment takes out who is no longer assigned
-slow    | 1       | 1      | 1,2,3 | 1,2,3    | controller | 0              | 10:10:00
-slow    | 2       | 1      | 1,3   | 1,2,3    | leader     | 0              | 10:10:30
-slow    | 3       | 1      | 1     | 1,2      | controller | 0              | 10:11:00
+slow    | t     | 1       | 1      | 1,2,3 | 1,2,3    | controller | 0              | 10:10:00
+slow    | t     | 2       | 1      | 1,3   | 1,2,3    | leader     | 0              | 10:10:30
+slow    | t     | 3       | 1      | 1     | 1,2      | controller | 0              | 10:11:00
+slow    | u     | 1       | 1      | 1,2,3 | 1,2,3    | controller | 0              | 10:10:00
+slow    | u     | 2       | 1      | 1,3   | 1,2,3    | leader     | 0              | 10:10:30
+slow    | u     | 3       | 1      | 1     | 1,2      | controller | 0              | 10:11:00
 # with states missing in between nobody knows who changed what
-missing | 1       | 1      | 1,2   | 1,2      | controller | 0              | 10:10:00
-missing | 2       | 1      | 1     | 1,2      | controller | 2              | 10:20:00
+missing | t     | 1       | 1      | 1,2   | 1,2      | controller | 0              | 10:10:00
+missing | t     | 2       | 1      | 1     | 1,2      | controller | 2              | 10:20:00
+missing | u     | 1       | 1      | 1,2   | 1,2      | controller | 0              | 10:10:00
+missing | u     | 2       | 1      | 1     | 1,2      | controller | 2              | 10:20:00
 # nobody of the ISR is left
-lost    | 1       | 2      | 2     | 1,2      | controller | 0              | 10:10:00
-lost    | 2       | -1     | 2     | 1,2      | controller | 0              | 10:20:00
+lost    | t     | 1       | 2      | 2     | 1,2      | controller | 0              | 10:10:00
+lost    | t     | 2       | -1     | 2     | 1,2      | controller | 0              | 10:20:00
+lost    | u     | 1       | 2      | 2     | 1,2      | controller | 0              | 10:10:00
+lost    | u     | 2       | -1     | 2     | 1,2      | controller | 0              | 10:20:00.5
 """
 LINES = """
 cluster | node_id | at       | event_type
@@ -49,9 +63,7 @@ leads   | 3      | 10:12:00 | true
 
 
 def test_what_shows_that_a_broker_is_there_or_gone(frame: Frame, same: Same) -> None:
-    states = frame(PARTITION_TIMELINE, STATES).withColumns(
-        {"topic": F.lit("t"), "partition": F.lit(0), "incarnation": F.lit(0)}
-    )
+    states = frame(PARTITION_TIMELINE, STATES).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)})
     same(to_broker_signs(states, frame(EVENTS, LINES)), SHOWN)
 
 

@@ -17,6 +17,8 @@ from udfs.kafka.verdicts_columns import doubt
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+AT_ONCE_MS = 5000
+"""What a controller does as it notices that a broker has gone is within so long."""
 SOON_MS = 5000
 """A new leader that is alive logs that it begins its leader epoch so long after its election at most, usually."""
 _STAY = ["cluster", "broker", "since"]
@@ -26,8 +28,9 @@ def to_broker_signs(states: DataFrame, events: DataFrame) -> DataFrame:
     """PARTITION_TIMELINE, EVENTS -> cluster, broker, at, `is_alive`.
 
     A broker is alive as it begins to lead, and as a leader takes it into an ISR, for it has fetched. It is gone where a
-    controller takes it out of an ISR though it stays assigned, and where a partition is left without a leader, for each
-    that is still in its ISR.
+    controller takes it out of ISRs though it stays assigned, and where partitions are left without a leader, for each
+    that is still in their ISR; in several topics at a time, for a topic that is deleted, and a reassignment, do that to
+    brokers that are there.
     """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     in_order = states.withColumn("isr_before", F.when(F.col("missing_before") == 0, F.lag("isr").over(order)))
@@ -35,12 +38,14 @@ def to_broker_signs(states: DataFrame, events: DataFrame) -> DataFrame:
     lost = F.array_intersect(F.array_except("isr_before", "isr"), "replicas")
     gone = F.when(F.col("leader") == NO_LEADER, F.col("isr")).when(F.col("made_by") == "controller", lost)
     begun = events.where(F.col("event_type").isin(*STARTED) & F.col("node_id").isNotNull())
-    signs = [
-        in_order.select("cluster", F.explode(brokers).alias("broker"), F.col("since").alias("at"), is_alive)
-        for brokers, is_alive in ((joined, F.lit(True).alias("is_alive")), (gone, F.lit(False).alias("is_alive")))
-    ]
-    leads = begun.select("cluster", F.col("node_id").alias("broker"), "at", F.lit(True).alias("is_alive"))
-    return signs[0].unionByName(signs[1]).unionByName(leads).distinct()
+    joins = in_order.select("cluster", F.explode(joined).alias("broker"), F.col("since").alias("at"))
+    losses = in_order.select("cluster", "topic", F.explode(gone).alias("broker"), F.col("since").alias("at"))
+    leads = begun.select("cluster", F.col("node_id").alias("broker"), "at")
+    shown = F.min("at").alias("at"), F.size(F.collect_set("topic")).alias("topics")
+    absent = losses.groupBy("cluster", "broker", F.floor(F.unix_millis("at") / AT_ONCE_MS)).agg(*shown)
+    is_alive, is_gone = (F.lit(value).alias("is_alive") for value in (True, False))
+    alive = joins.unionByName(leads).select("*", is_alive)
+    return alive.unionByName(absent.where("topics > 1").select("cluster", "broker", "at", is_gone)).distinct()
 
 
 def with_doubts(brokers: DataFrame, signs: DataFrame) -> DataFrame:

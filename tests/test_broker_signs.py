@@ -46,6 +46,11 @@ lost    | t     | 1       | 2      | 2     | 1,2      | controller | 0          
 lost    | t     | 2       | -1     | 2     | 1,2      | controller | 0              | 10:20:00
 lost    | u     | 1       | 2      | 2     | 1,2      | controller | 0              | 10:10:00
 lost    | u     | 2       | -1     | 2     | 1,2      | controller | 0              | 10:20:00.5
+# the leader goes, and who is left in the ISR is there: it is elected next
+left    | t     | 1       | 2      | 1,2   | 1,2      | controller | 0              | 10:10:00
+left    | t     | 2       | -1     | 1     | 1,2      | controller | 0              | 10:20:00
+left    | u     | 1       | 2      | 1,2   | 1,2      | controller | 0              | 10:10:00
+left    | u     | 2       | -1     | 1     | 1,2      | controller | 0              | 10:20:00
 """
 LINES = """
 cluster | node_id | at       | event_type
@@ -58,6 +63,7 @@ cluster | broker | at       | is_alive
 joined  | 2      | 10:10:30 | true
 joined  | 2      | 10:20:00 | false
 lost    | 2      | 10:20:00 | false
+left    | 2      | 10:20:00 | false
 leads   | 3      | 10:12:00 | true
 """
 

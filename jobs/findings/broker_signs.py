@@ -28,15 +28,19 @@ def to_broker_signs(states: DataFrame, events: DataFrame) -> DataFrame:
     """PARTITION_TIMELINE, EVENTS -> cluster, broker, at, `is_alive`.
 
     A broker is alive as it begins to lead, and as a leader takes it into an ISR, for it has fetched. It is gone where a
-    controller takes it out of ISRs though it stays assigned, and where partitions are left without a leader, for each
-    that is still in their ISR; in several topics at a time, for a topic that is deleted, and a reassignment, do that to
-    brokers that are there.
+    controller takes it out of ISRs though it stays assigned, and where partitions are left without a leader whose ISR
+    it alone stays in; in several topics at a time, for a topic that is deleted, and a reassignment, do that to brokers
+    that are there.
     """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
-    in_order = states.withColumn("isr_before", F.when(F.col("missing_before") == 0, F.lag("isr").over(order)))
+    is_next = F.col("missing_before") == 0
+    in_order = states.withColumns(
+        {f"{name}_before": F.when(is_next, F.lag(name).over(order)) for name in ("isr", "leader")}
+    )
     joined = F.when(F.col("made_by") == "leader", F.array_except("isr", "isr_before"))
     lost = F.array_intersect(F.array_except("isr_before", "isr"), "replicas")
-    gone = F.when(F.col("leader") == NO_LEADER, F.col("isr")).when(F.col("made_by") == "controller", lost)
+    is_alone = (F.col("leader") == NO_LEADER) & (F.col("isr") == F.array("leader_before"))
+    gone = F.when(is_alone, F.col("isr")).when(F.col("made_by") == "controller", lost)
     begun = events.where(F.col("event_type").isin(*STARTED) & F.col("node_id").isNotNull())
     joins = in_order.select("cluster", F.explode(joined).alias("broker"), F.col("since").alias("at"))
     losses = in_order.select("cluster", "topic", F.explode(gone).alias("broker"), F.col("since").alias("at"))

@@ -118,7 +118,7 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     )
     last_listed = F.coalesce(F.last("listed", ignorenulls=True).over(so_far), nobody)
     return (
-        _with_believed(_with_known_since(own, known_spans))
+        _with_refuted(_with_known_since(own, known_spans))
         .withColumns({"rank": rank, "listed": _listed_shutdowns(), "move": move})
         .withColumn("list_number", F.count("listed").over(so_far))
         .withColumns(
@@ -132,7 +132,7 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .where(is_wanted)
         .withColumns(_of_activity())
         .withColumn("target_replicas", F.when(_is_of_target(), F.col("target.ids")))
-        .drop("target", "rank", "listed", "move", "list_number", "known_since", "activity", "live_list", "is_believed")
+        .drop("target", "rank", "listed", "move", "list_number", "known_since", "activity", "live_list", "is_refuted")
     )
 
 
@@ -153,28 +153,27 @@ def _live_list() -> Column:
     between it and the next one is lost, else all is."""
     ids = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
     line = F.array(F.struct("node_id", "file_id", "line"))
-    believed = F.when(F.coalesce("is_believed", F.lit(True)), ids)
+    believed = F.when(F.col("is_refuted").isNull(), ids)
     return F.when(_begins_term() | ids.isNotNull(), F.struct(believed.alias("ids"), line.alias("evidence")))
 
 
-def _with_believed(events: DataFrame) -> DataFrame:
-    """EVENTS with `known_since` -> the same with `is_believed`: null but of lists of live brokers, false if the next
-    one in the term is not what this one becomes by the changes that it tells."""
+def _with_refuted(events: DataFrame) -> DataFrame:
+    """EVENTS with `known_since` -> the same with `is_refuted`: true of lists of live brokers that do not become the
+    next one in the term by the changes that it tells, else null."""
     none = F.array().cast(IDS)
     order = Window.partitionBy("cluster", "node_id", "known_since").orderBy("at", "line", "file_id")
-    live, added, gone = (
-        F.coalesce(ids_of(name), none).alias(name) for name in ("live_brokers", "added_brokers", "deleted_brokers")
+    lists = F.struct(
+        *(F.coalesce(ids_of(name), none).alias(name) for name in ("live_brokers", "added_brokers", "deleted_brokers")),
+        (F.col("event_type") == LIVE_LISTS[0]).alias("is_change"),
     )
-    of_list = F.struct(live, added, gone, (F.col("event_type") == LIVE_LISTS[0]).alias("is_change"))
-    lists = events.where(F.col("event_type").isin(*LIVE_LISTS) | _begins_term()).withColumns(
-        {"of_list": F.when(F.col("event_type").isin(*LIVE_LISTS), of_list)}
-    )
-    later = F.lead("of_list").over(order)
-    expected = F.array_union(F.array_except("of_list.live_brokers", later["deleted_brokers"]), later["added_brokers"])
+    is_list = F.col("event_type").isin(*LIVE_LISTS)
+    in_order = events.where(is_list | _begins_term()).withColumn("own", F.when(is_list, lists))
+    later = F.lead("own").over(order)
+    expected = F.array_union(F.array_except("own.live_brokers", later["deleted_brokers"]), later["added_brokers"])
     is_other = later["is_change"] & (F.array_sort(expected) != F.array_sort(later["live_brokers"]))
+    refuted = in_order.withColumn("is_refuted", is_other).where("is_refuted")
     line = ["cluster", "file_id", "line"]
-    believed = lists.withColumn("is_believed", ~F.coalesce(is_other, F.lit(False))).where("of_list IS NOT NULL")
-    return events.join(F.broadcast(believed.select(*line, "is_believed")), line, "left")
+    return events.join(F.broadcast(refuted.select(*line, "is_refuted")), line, "left")
 
 
 def _listed_shutdowns() -> Column:

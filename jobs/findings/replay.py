@@ -114,7 +114,7 @@ def to_verdicts(
         creation_verdicts: lambda: to_created_topics(states, topics).join(of_cluster, "cluster", "left"),
         rebalance_verdicts: lambda: to_rebalance_lines(events, of_node),
     }
-    seen = checkpointed(with_doubts(brokers, signs := to_broker_signs(states, events)))
+    seen = checkpointed(with_doubts(brokers, signs := checkpointed(to_broker_signs(states, events))))
     with ThreadPoolExecutor(PLANNERS) as pool:
         planned = {judge: pool.submit(plan) for judge, plan in planning.items() if _may_judge(judge, facts.kinds)}
         known_by = to_election_inputs(

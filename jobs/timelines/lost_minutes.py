@@ -11,14 +11,14 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.controllers import with_active
-from jobs.timelines.observations import number_of
+from jobs.timelines.observations import LEADER_STARTED, number_of
 from schemas.spark import LONG, TEXT, struct
 from udfs.logs.lost_minutes import LEAST_SILENCE, LineGap, LostMinutes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-STARTS = ("partition_leader_epoch_started", "partition_follower_epoch_started")
+STARTS = (LEADER_STARTED, "partition_follower_epoch_started")
 """Events by which a broker begins a leader epoch of a partition, and says which it had before."""
 REPORT = "kraft_performance_report"
 """Event of the active controller once in a period, also if nothing happened (4.0 on)."""

@@ -37,7 +37,7 @@ _SETTING = "leader.imbalance.per.broker.percentage"
 @dataclass
 class _Check:
     """One broker in one pass of the rebalance; `must_print`: see `_must_print`; `elected`: the elections that it asked
-    for."""
+    for; `next_ratio`: what the next pass over the broker finds, None if there is none."""
 
     line: Line
     broker: int | None
@@ -46,6 +46,7 @@ class _Check:
     preferred: int | None
     must_print: bool
     elected: list[Line] = field(default_factory=list)
+    next_ratio: float | None = None
 
 
 def judge_rebalances(
@@ -59,30 +60,24 @@ def judge_rebalances(
     """
     checks = list(_checks(lines, of_cluster))
     moved = [check.ratio for check in checks if check.elected]
-    next_ratios = _next_ratios(checks)
-    stayed = [c.ratio for c, behind in zip(checks, next_ratios, strict=True) if _is_left_out(c, behind)]
+    next_ratios: dict[int | None, float] = {}
+    for check in reversed(checks):
+        check.next_ratio = next_ratios.get(check.broker)
+        next_ratios[check.broker] = check.ratio
+    stayed = [check.ratio for check in checks if _is_left_out(check)]
     seen: dict[str, int] = {}
-    for check, behind in zip(checks, next_ratios, strict=True):
-        verdict = _judge(check, min(moved, default=None), max(stayed, default=None), behind)
+    for check in checks:
+        verdict = _judge(check, min(moved, default=None), max(stayed, default=None))
         about = f"broker {check.broker}, imbalance {check.ratio:.3g}"
         seen[about] = seen.get(about, 0) + 1
         yield verdict, f"{about} no. {seen[about]}", (check.line, *check.elected[:1])
 
 
-def _next_ratios(checks: Sequence[_Check]) -> list[float | None]:
-    """Of each pass over a broker the imbalance that the next one found; None: there is none."""
-    behind: dict[int | None, float] = {}
-    ratios: list[float | None] = []
-    for check in reversed(checks):
-        ratios.append(behind.get(check.broker))
-        behind[check.broker] = check.ratio
-    return ratios[::-1]
-
-
-def _is_left_out(check: _Check, next_ratio: float | None) -> bool:
+def _is_left_out(check: _Check) -> bool:
     """Whether a pass surely asked for no election: it logs none, and the next one finds the broker no better. Else
     the line of one may be lost."""
-    return not check.elected and check.must_print and next_ratio is not None and next_ratio >= check.ratio
+    is_no_better = check.next_ratio is not None and check.next_ratio >= check.ratio
+    return not check.elected and check.must_print and is_no_better
 
 
 def _must_print(line: Line, of_cluster: Sequence[Release]) -> bool:
@@ -135,10 +130,8 @@ def _is_of(line: Line, check: _Check) -> bool:
     return set(line["partitions"]) <= (check.candidates or set())
 
 
-def _judge(
-    check: _Check, lowest_moved: float | None, highest_stayed: float | None, next_ratio: float | None
-) -> Verdict:
-    """One pass over one broker: its ratio, and whether elections follow. `next_ratio`: see `_next_ratios`."""
+def _judge(check: _Check, lowest_moved: float | None, highest_stayed: float | None) -> Verdict:
+    """One pass over one broker: its ratio, and whether elections follow."""
     actual = f"ratio {check.ratio:.3g}, {'an election' if check.elected else 'no election'}"
     if check.candidates is not None and check.preferred:
         ratio = len(check.candidates) / check.preferred
@@ -155,7 +148,7 @@ def _judge(
         contradicts = highest_stayed is not None and highest_stayed >= check.ratio
     else:
         contradicts = check.must_print and lowest_moved is not None and lowest_moved <= check.ratio
-    if contradicts and (check.elected or _is_left_out(check, next_ratio)):
+    if contradicts and (check.elected or _is_left_out(check)):
         return _verdict(VIOLATED, "elections above one limit, and none below it", actual)
     missing = _SETTING if check.must_print or not is_due else "live_brokers"
     missing = "what the next pass found" if contradicts else missing

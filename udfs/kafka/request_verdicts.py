@@ -94,7 +94,7 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
     for line in lines:
         if line["event_type"] in (SENT, METADATA_SENT) and None not in (key := _term(line)):
             sent.setdefault(key, []).append(line)  # type: ignore[arg-type]
-    received = {_received_term(line): line for line in reversed(lines) if line["event_type"] == RECEIVED}
+    received = {_term(line): line for line in reversed(lines) if line["event_type"] == RECEIVED}
     epochs = {_request_at(line): line["leader_epoch"] for line in lines if line["event_type"] == RECEIVED}
     times = [line["at"] for line in lines]
     for line in lines:
@@ -121,7 +121,7 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
 
 
 def _term(line: Line) -> tuple[int | None, int | None, int | None]:
-    """Who decided, in which of its terms, and the leader epoch."""
+    """Who logs it, in which term of a controller, and the leader epoch."""
     return line["node_id"], line["controller_epoch"], line["leader_epoch"]
 
 
@@ -145,11 +145,6 @@ def _obeyed_soon(
 def _request_at(line: Line) -> tuple[Any, ...]:
     """What names a request in the lines of all brokers."""
     return line["node_id"], *_request(line)
-
-
-def _received_term(line: Line) -> tuple[int | None, int | None, int | None]:
-    """The broker that received a request, the controller epoch of who sent it, and the leader epoch."""
-    return line["node_id"], line["controller_epoch"], line["leader_epoch"]
 
 
 def _is_of_controller(line: Line, other: Line) -> bool:

@@ -46,11 +46,6 @@ class LeaderTerm:
         return printed
 
     @property
-    def printed_epochs(self) -> set[tuple[Isr, int]]:
-        """ISRs that lines print together with their partition epoch."""
-        return {*self.printed_at}
-
-    @property
     def last_at(self) -> int:
         """The time of the last line about it."""
         return max((o.at for o in self.observations), default=self.began)
@@ -69,8 +64,7 @@ class LeaderTerm:
             at = -inf if step.change is None else step.change.at - CLOCKS_US
             first_at[step.isr] = min(at, first_at.get(step.isr, inf))
         begins = min((step.change.at for step in self.steps if step.change is not None), default=-inf) - CLOCKS_US
-        shown = [o for o in self.observations if o.isr is not None]
-        return any(o.at < first_at.get(o.isr, begins) for o in shown if o.isr is not None)
+        return any(o.isr is not None and o.at < first_at.get(o.isr, begins) for o in self.observations)
 
     def fits(self, start: int) -> bool:
         """Whether no printed partition epoch speaks against the first state having partition epoch `start`: none is of
@@ -106,7 +100,7 @@ class LeaderTerm:
 
     def first_isr(self, partition_epoch: int | None) -> Isr | None:
         """The ISR that the controller wrote, if its partition epoch is such; None unknown."""
-        printed = {epoch: isr for isr, epoch in self.printed_epochs}
+        printed = {epoch: isr for isr, epoch in self.printed_at}
         if printed:
             return printed.get(partition_epoch) if partition_epoch is not None else None
         return self.steps[0].isr if self.changes and self.steps else None

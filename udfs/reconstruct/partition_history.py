@@ -128,14 +128,10 @@ def _close(
     term: LeaderTerm, next_epoch: int | None, follows: bool, following: LeaderTerm | None, reported: Collection[int]
 ) -> tuple[list[OrderedState], int | None, bool]:
     """States of one leader epoch, the partition epoch of the next write if known, and whether the last is certain."""
-    start = next_epoch if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch) else None
-    is_whole = not term.lacks_changes
-    if start is None or not is_whole:
-        anchor = term.anchor() if is_whole else None
-        # a chain that would begin before what was there lacks changes whose lines are lost
-        start = anchor if anchor is None or next_epoch is None or anchor >= next_epoch else None
+    lacks_changes = term.lacks_changes
+    start = None if lacks_changes else _start(term, next_epoch)
     is_adjacent = following is not None and following.leader_epoch == term.leader_epoch + 1
-    is_certain = following is not None and is_adjacent and is_whole and term.is_covered_to(following.began)
+    is_certain = following is not None and is_adjacent and not lacks_changes and term.is_covered_to(following.began)
     is_counted = False
     if following is not None and is_adjacent and following.begins_with and len(term.steps) == term.length:
         following_start = following.anchor()
@@ -164,6 +160,15 @@ def _close(
     is_last = last + 1 not in reported if last is not None else not reported
     is_certain = is_certain and is_gapless and is_last
     return states, last + 1 if is_certain and last is not None else None, is_certain
+
+
+def _start(term: LeaderTerm, next_epoch: int | None) -> int | None:
+    """The partition epoch of a leader epoch's first state, by the writes before it, or by printed ones; None unknown. A
+    chain that would begin before `next_epoch` lacks changes whose lines are lost."""
+    if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch):
+        return next_epoch
+    anchor = term.anchor()
+    return None if anchor is not None and next_epoch is not None and anchor < next_epoch else anchor
 
 
 def _may_follow(following: LeaderTerm, term: LeaderTerm) -> bool:

@@ -145,6 +145,9 @@ zk      | unsaid    | 0         | 0           | 10:00:12 |                     |
 # failures of two days at the same time of day are two decisions; the ISR before is not logged
 zk      | nobody    | 0         | 0           | 2026-11-21 10:00:14 | offline |         | -1           |        |              |            | 1,2      | 2            |               |     |         | false
 zk      | nobody    | 0         | 0           | 2026-11-22 10:00:14 | offline |         | -1           |        |              |            | 1,2      | 2            |               |     |         | false
+# 7 is in no list of live brokers, yet begins to lead, so it is there: a later list is lost; 8 shows nothing
+zk      | stale     | 0         | 0           | 10:00:20 | offline             |         | -1              | 7      | 3            | 7          | 7        | 2            |               | 7   | false   | true
+zk      | dead      | 0         | 0           | 10:00:20 | offline             |         | -1              | 8      | 3            | 8          | 8        | 2            |               | 8   | false   | true
 # another cluster, whose release is unknown, is left out
 dark    | t         | 0         | 0           | 10:00:13 | offline             |         | -1              | 2      | 3            | 1          | 1,2      | 1,2          |               | 2   | true    | true
 """
@@ -169,6 +172,8 @@ removal2   | replica_removal              | removal2-0#0 leader epoch 3   | hold
 removal3   | replica_removal              | removal3-0#0 leader epoch 3   | holds    | []
 stays      | zk_election                  | stays-0#0 leader epoch 3      | unknown  | isr_before,live_brokers
 moves      | zk_election                  | moves-0#0 leader epoch 3      | unknown  | isr_before,live_brokers
+stale      | offline_election             | stale-0#0 leader epoch 3      | holds    | []
+dead       | offline_election             | dead-0#0 leader epoch 3       | violated | []
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-21 10:00:14.000000 | unknown | isr_before,unclean.leader.election.enable
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-22 10:00:14.000000 | unknown | isr_before,unclean.leader.election.enable
 """
@@ -314,6 +319,7 @@ late    | 9             | 1                | 09:00:00
 """
 LATE_EVENTS = """
 cluster | topic | partition | node_id | at       | event_type                        | controller_id | controller_epoch | correlation_id | leader | leader_epoch | fields
+zk      | stale | 0         | 7       | 10:00:21 | partition_leader_epoch_started    |               |                  |                |        | 3            |
 late    | a     | 0         | 9       | 10:01:00 | leader_and_isr_request_sent       | 9             | 1                |                | 1      | 0            | target_broker=1
 late    | a     | 0         | 9       | 10:01:01 | partition_state_change            | 9             | 1                |                | 2      | 1            | to_state=OnlinePartition; from_state=OfflinePartition
 late    | a     | 0         | 9       | 10:01:20 | leader_and_isr_request_sent       | 9             | 1                |                | 3      | 2            | target_broker=3

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER
@@ -97,6 +98,7 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
     received = {_term(line): line for line in reversed(lines) if line["event_type"] == RECEIVED}
     epochs = {_request_at(line): line["leader_epoch"] for line in lines if line["event_type"] == RECEIVED}
     times = [line["at"] for line in lines]
+    by_controller = _lines_by_controller(lines)
     for line in lines:
         is_election = line["event_type"] == DECIDED and line["to_state"] == "OnlinePartition"
         if not is_election or None in (key := _term(line)) or line["leader"] in (None, NO_LEADER):
@@ -106,16 +108,17 @@ def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
         if not to_leader:
             at_leader = received.get((line["leader"], *key[1:])) or _obeyed_soon(line, lines, times, epochs)
             to_leader = [] if at_leader is None else [at_leader]
+        controller = by_controller[_controller(line)]
         about = f"leader epoch {line['leader_epoch']}, controller epoch {line['controller_epoch']}"
         expected = f"LeaderAndIsr of leader epoch {line['leader_epoch']} to broker {line['leader']}"
         if to_leader:
             actual = f"sent to broker {line['leader']}"
             yield _judged("request_follows", HOLDS, expected, actual, about, [line, to_leader[0]])
-        elif _prints_requests(line, lines) and (proof := of_epoch[-1:] or _later_sign(line, lines)):
+        elif controller.prints_requests(line) and (proof := of_epoch[-1:] or controller.later_sign(line)):
             others = sorted({r["target_broker"] for r in of_epoch if r["event_type"] == SENT} - {None})
             actual = f"sent to {others or 'nobody'}"
             yield _judged("request_follows", VIOLATED, expected, actual, about, [line, *proof])
-        elif any(r["event_type"] == SENT and _is_of_controller(r, line) for r in lines):
+        elif controller.sent:
             finding = Finding("request_follows", UNKNOWN, 0, expected, "", ("requests of the controller",))
             yield JudgedRequest(verdict_of(finding), about, (line,))
 
@@ -147,22 +150,38 @@ def _request_at(line: Line) -> tuple[Any, ...]:
     return line["node_id"], *_request(line)
 
 
-def _is_of_controller(line: Line, other: Line) -> bool:
-    """Whether a controller's line is of the same controller and term."""
-    is_own = line["event_type"] in (DECIDED, SENT, METADATA_SENT)
-    return is_own and line["node_id"] == other["node_id"] and line["controller_epoch"] == other["controller_epoch"]
+@dataclass
+class _ControllerLines:
+    """Lines of one controller in one term, in order of time, and among them those on LeaderAndIsr."""
+
+    all: list[Line] = field(default_factory=list)
+    sent: list[Line] = field(default_factory=list)
+
+    def prints_requests(self, decision: Line) -> bool:
+        """Whether it is seen to print its LeaderAndIsr requests before and after a decision."""
+        return bool(self.sent) and self.sent[0]["at"] < decision["at"] < self.sent[-1]["at"]
+
+    def later_sign(self, decision: Line) -> list[Line]:
+        """A line that shows that it was still at work well after a decision; none: it may have died."""
+        late = bisect_left(self.all, decision["at"] + SENT_BY_NOW_US, key=itemgetter("at"))
+        return self.all[late : late + 1]
 
 
-def _prints_requests(decision: Line, lines: Sequence[Line]) -> bool:
-    """Whether the controller is seen to print its LeaderAndIsr requests before and after a decision."""
-    own = [line["at"] for line in lines if line["event_type"] == SENT and _is_of_controller(line, decision)]
-    return bool(own) and min(own) < decision["at"] < max(own)
+def _controller(line: Line) -> tuple[int | None, int | None]:
+    """Which controller logs a line, and its term."""
+    return line["node_id"], line["controller_epoch"]
 
 
-def _later_sign(decision: Line, lines: Sequence[Line]) -> list[Line]:
-    """A line that shows that the controller was still at work well after a decision; none: it may have died."""
-    late = decision["at"] + SENT_BY_NOW_US
-    return [line for line in lines if line["at"] >= late and _is_of_controller(line, decision)][:1]
+def _lines_by_controller(lines: Sequence[Line]) -> dict[tuple[int | None, int | None], _ControllerLines]:
+    """The lines that controllers log, by controller and term."""
+    by_controller: dict[tuple[int | None, int | None], _ControllerLines] = {}
+    for line in lines:
+        if line["event_type"] in (DECIDED, SENT, METADATA_SENT):
+            own = by_controller.setdefault(_controller(line), _ControllerLines())
+            own.all.append(line)
+            if line["event_type"] == SENT:
+                own.sent.append(line)
+    return by_controller
 
 
 # ---- what is received was decided -------------------------------------------------------------------------------

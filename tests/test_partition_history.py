@@ -471,6 +471,17 @@ def test_a_state_that_is_shown_before_the_change_that_leads_to_it_shows_that_one
     assert [s.partition_epoch for s in changes] == [1 if has_numbers else None]
 
 
+def test_a_refused_change_that_starts_from_another_isr_than_was_shown_shows_that_one_is_lost() -> None:
+    """The ISR that was shown comes first; how many changes led from it to the other one nobody knows."""
+    lines = "0 @1: 1 leads {}\n0 @30000000: 1 makes 1 -> 1,2 refused\n1 @40000000: 1 leads 1"
+    assert shown([*ordered_states(evidence(lines.format("1,2,3"), (0, 10**8)))]) == [
+        "0.? @1: 1 leads 1,2,3", "0.? @30000000: 1 leads 1", "1.? @40000000: 1 leads 1",
+    ]  # fmt: skip
+    assert shown([*ordered_states(evidence(lines.format("1"), (0, 10**8)))]) == [
+        "0.0 @1: 1 leads 1", "1.1 @40000000: 1 leads 1",
+    ]  # fmt: skip
+
+
 def test_a_printed_partition_epoch_refutes_what_was_counted_as_if_no_line_were_lost() -> None:
     """1 logs nothing of two changes in its leader epoch 0, nor 2 in 1: only the partition's creation stays."""
     lines = "0 @1: 1 leads 1,2\n1 @9: 2 leads 2\n2 @20: 1 leads 1 #{}"

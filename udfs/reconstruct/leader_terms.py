@@ -63,7 +63,7 @@ class LeaderTerm:
         for step in self.steps:
             at = -inf if step.change is None else step.change.at - CLOCKS_US
             first_at[step.isr] = min(at, first_at.get(step.isr, inf))
-        begins = min((step.change.at for step in self.steps if step.change is not None), default=-inf) - CLOCKS_US
+        begins = min((change.at for change in self.changes), default=-inf) - CLOCKS_US
         return any(o.isr is not None and o.at < first_at.get(o.isr, begins) for o in self.observations)
 
     def fits(self, start: int) -> bool:

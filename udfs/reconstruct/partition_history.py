@@ -252,7 +252,7 @@ def _states(term: LeaderTerm, start: int | None, *, follows: bool) -> tuple[list
     for observation in term.observations:
         if observation.isr is not None:
             index.put(observation, observation.isr)
-    drafts = _in_order(drafts, chain, start)
+    drafts = _in_order(term, drafts, chain, start)
     states: list[OrderedState] = []
     places = {id(step): place for place, step in enumerate(term.steps)}
     place_before = -1 if follows and term.is_covered_from_start else None
@@ -288,7 +288,7 @@ def _states(term: LeaderTerm, start: int | None, *, follows: bool) -> tuple[list
     return states, len(states) == length == len(term.steps)
 
 
-def _in_order(drafts: list[DraftState], chain: int, start: int | None) -> list[DraftState]:
+def _in_order(term: LeaderTerm, drafts: list[DraftState], chain: int, start: int | None) -> list[DraftState]:
     """States of a leader epoch in their order: by partition epoch as far as it is known, else by time.
 
     The first `chain` are the leader's own changes in their order; the state that these start from has no line of its
@@ -302,8 +302,8 @@ def _in_order(drafts: list[DraftState], chain: int, start: int | None) -> list[D
     if first.proofs and first.step.change is None:
         shown_at = min(proof.at for proof in first.proofs)
         first.at = min([shown_at, *(draft.at for draft in drafts[1:chain])])
-    elif not first.proofs and chain > 1:
-        first.at = drafts[1].at
+    elif not first.proofs:
+        first.at = min((change.at for change in term.changes if change.isr_before == first.step.isr), default=first.at)
     by_time = sorted(drafts, key=lambda draft: draft.at)
     placed = iter(sorted((draft for draft in by_time if draft.epoch is not None), key=lambda draft: draft.epoch or 0))
     return [draft if draft.epoch is None else next(placed) for draft in by_time]

@@ -34,6 +34,8 @@ from udfs.reconstruct.kraft_facts import (
 )
 
 ROUNDS, SEED, LATE_MS, SKEW_MS = 12, 20261121, 400, 500
+LOSS_MS = 1_000
+"""A loss is logged so soon, in milliseconds."""
 TWIN_US = 1_000_000
 """Lines about one fencing are so near, in microseconds."""
 Place = tuple[str, int, int]
@@ -125,6 +127,11 @@ def value(state: Any) -> tuple[int, int, list[int]]:
     return NO_LEADER if state["leader"] is None else state["leader"], state["leader_epoch"], sorted(state["isr"])
 
 
+def is_last_loss(history: Sequence[Any], at_ms: int) -> bool:
+    """Whether the partition lost its leader for good at a time: of such a loss no leader epoch is known."""
+    return history[-1]["leader"] is None and abs(history[-1]["since"] - at_ms) < LOSS_MS
+
+
 def count_inferences(scorer: Any, truth: Any, skew_ms: int) -> Counter[bool]:
     """How many inferences are right, and how many wrong."""
     brokers, partitions = steps_of(scorer, truth)
@@ -148,7 +155,9 @@ def count_inferences(scorer: Any, truth: Any, skew_ms: int) -> Counter[bool]:
             complete = {state.partition_epoch for state in known if state.is_complete}
             true = {state["partition_epoch"]: value(state) for state in history}
             for epoch, state in explanation.states.items():
-                if epoch not in complete:
+                if state.isr is None and state.step is not None:
+                    counts[is_last_loss(history, steps[state.step].at // 1000 - skew_ms)] += 1
+                elif epoch not in complete:
                     counts[true.get(epoch) == state[1:4]] += 1
     return counts
 

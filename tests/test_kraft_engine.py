@@ -294,6 +294,13 @@ CASES = {
         {2: (-1, 1, [1])},
         TELLS_DIRECTORIES,
     ),
+    # 2 is taken into the assignment at 40, and leads by an unclean election that no line tells
+    "payments-2 of 4.1.0: a broker that is no replica does not lead as it comes back": Case(
+        [known(8, -1, 1, [], 0, [3, 4]), known(10, 2, 2, [2], 50, [2, 3, 4])],
+        [step(20, UNFENCED, 2), record(40, [2, 3, 4])],
+        {},
+        ELIGIBLE,
+    ),
     "replicas are put in another order while nobody is in sync": Case(
         [known(6, -1, 3, [], 0, [1, 2])._replace(eligible=[1]), known(8, 1, 4, [1], 40.2, [2, 1])],
         [of_all(10, REPLICAS_REMOVED), step(40, UNFENCED, 1)],

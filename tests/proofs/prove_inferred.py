@@ -14,6 +14,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,8 @@ def value(state: Any) -> tuple[int, int, list[int]]:
 
 def is_last_loss(history: Sequence[Any], at_ms: int) -> bool:
     """Whether the partition lost its leader for good at a time: of such a loss no leader epoch is known."""
-    return history[-1]["leader"] is None and abs(history[-1]["since"] - at_ms) < LOSS_MS
+    last = [*takewhile(lambda state: state["leader"] is None, reversed(history))]
+    return bool(last) and abs(last[-1]["since"] - at_ms) < LOSS_MS
 
 
 def count_inferences(scorer: Any, truth: Any, skew_ms: int) -> Counter[bool]:

@@ -227,7 +227,10 @@ def _candidates(state: PossibleState, isr: Ids, active: Activity) -> Iterator[in
 
 
 def _unfenced(state: PossibleState, broker: int, active: Activity) -> Iterator[PossibleState]:
-    """A broker is unfenced: partitions without a leader get one, if anybody can lead."""
+    """A broker is unfenced: partitions without a leader get one, if anybody can lead.
+
+    One taken off the assignment may be eligible still, but cannot lead.
+    """
     if state.leader != NO_LEADER:
         yield state
         return
@@ -240,10 +243,11 @@ def _unfenced(state: PossibleState, broker: int, active: Activity) -> Iterator[P
         perhaps = state.perhaps_eligible
     else:
         perhaps = state.eligible.union(state.replicas or (), (broker,))
-    for replica in perhaps:
+    assigned = {*(state.replicas or perhaps)}
+    for replica in perhaps & assigned:
         if now_active.get(replica, True):
             yield state.written(replica, frozenset({replica}))
-    if not any(now_active.get(replica) for replica in state.eligible):
+    if not any(now_active.get(replica) for replica in state.eligible & assigned):
         yield state
 
 
@@ -280,7 +284,7 @@ def _last_removed(
     """The last member is taken out: it stays in the ISR, or it is an eligible leader replica then.
 
     Another replica that is eligible already, and able, leads at once: the new ISR is empty
-    (`PartitionChangeBuilder.isValidNewLeader`). One taken off the assignment may be eligible still, but cannot lead.
+    (`PartitionChangeBuilder.isValidNewLeader`). One taken off the assignment cannot lead, see `_unfenced`.
     """
     leader = NO_LEADER if state.leader != NO_LEADER else None
     assigned, perhaps = state.replicas or (), state.perhaps_eligible

@@ -201,7 +201,7 @@ class _Search:
             if is_too_much:  # all histories are there until this step, though not behind it
                 self._conclude(entering, result, is_end=False)
             if not leaving or is_too_much:
-                return self._give_up(reached, result)
+                return self._give_up(entering if is_too_much else reached, result)
             if step is None:
                 self._conclude(leaving, result, is_end=True)
                 return len(self.known)

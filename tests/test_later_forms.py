@@ -12,6 +12,11 @@ from udfs.logs.later_forms import WINDOW, later_form
 
 APACHE = b"[2024-01-15 10:00:00,000] INFO [Controller id=1] Starting (kafka.controller.KafkaController)\n"
 CLOUDERA = b"2024-01-15 11:00:00,000 INFO kafka.controller.KafkaController: [Controller id=1] Starting\n"
+THREADS = b"[2024-01-15 11:00:00,000] [main] INFO [Controller id=1] Starting (kafka.controller.KafkaController)\n"
+JSON = (
+    b'{"@timestamp":"2024-01-15T11:00:00.000Z","log.level":"INFO","message":"[Controller id=1] Starting",'
+    b'"log.logger":"kafka.controller.KafkaController"}\n'
+)
 TRACE = b"java.io.IOException: gone\n" + b"\tat kafka.server.KafkaApis.handle(KafkaApis.scala:180)\n" * 40
 CASES: dict[str, tuple[bytes, int | None]] = {  # a stream -> at which byte another form begins
     "one form": (APACHE * 50, None),
@@ -37,6 +42,16 @@ def test_where_another_form_begins(case: str, tmp_path: Path) -> None:
         offset = int(doubt.removeprefix("lines from byte ").partition(" ")[0].replace(",", ""))
         assert begin <= offset <= begin + (1 << 20)
         assert (offset - begin) % len(CLOUDERA if form == "cloudera" else APACHE) == 0
+
+
+@pytest.mark.parametrize(
+    ("later", "form"),
+    [(THREADS, "layout([%d] [%t] %p %m (%c))/apache"), (JSON, "json/apache")],
+    ids=["threads", "JSON"],
+)
+def test_a_form_that_is_read_as_the_same_layout_is_another_one(later: bytes, form: str, tmp_path: Path) -> None:
+    doubt = survey(write(tmp_path / "server.log", APACHE * 3 + later * 2)).doubt
+    assert doubt == f"lines from byte {len(APACHE) * 3} on are in another form ({form}), and are not read as records"
 
 
 def test_a_window_may_begin_and_end_amid_a_line() -> None:

@@ -35,7 +35,7 @@ def later_form(window: bytes, format_: Format) -> tuple[int, Format] | None:
     if lines.count(b"\n") < LEAST or not _names_logger(lines):
         return None
     form = format_of(lines)
-    return None if form is None or form.layout.name == format_.layout.name else (rest, form)
+    return None if form is None or form.name == format_.name else (rest, form)
 
 
 def _names_logger(lines: bytes) -> bool:

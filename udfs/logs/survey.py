@@ -307,7 +307,7 @@ class _Reader:
         if self._later is None:
             return None
         offset, form = self._later
-        return f"lines from byte {offset:,} on are in another form ({form.layout.name}), and are not read as records"
+        return f"lines from byte {offset:,} on are in another form ({form.name}), and are not read as records"
 
     @property
     def held_back(self) -> int:

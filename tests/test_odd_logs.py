@@ -88,6 +88,14 @@ def test_a_time_that_is_no_number_of_seconds_costs_no_other_record(time: str, tm
     assert records(tmp_path, json_event(0) + odd + json_event(0)) == [GOOD, GOOD]
 
 
+@pytest.mark.parametrize("hole", ["\0", "\0" * 5000, "\ufeff", "\0\0\ufeff"], ids=["NUL", "NULs", "BOM", "both"])
+def test_an_object_behind_what_a_crash_left_is_read(hole: str, tmp_path: Path) -> None:
+    docker = json.dumps({"log": line("10:00:00") + "\n", "stream": "stdout", "time": "2024-01-15T10:00:00.1Z"}) + "\n"
+    berlin = docker.replace("[2024-01-15 10", "[2024-01-15 11")
+    for text in (json_event(0), docker, docker.replace('": ', '":').replace('", "', '","'), berlin):
+        assert records(tmp_path, text * 3 + hole + text * 2 + hole + text) == [GOOD] * 6, text
+
+
 def test_a_key_that_json_does_not_know_ends_its_document_only(tmp_path: Path) -> None:
     document = json.dumps({"a": 1, "logEvents": [{"message": line("10:00:00")}]}) + "\n"
     odd = '{"C:\\kafka":1,"logEvents":[]}\n'

@@ -12,7 +12,8 @@ import numpy as np
 
 from udfs.logs.arrays import Longs
 from udfs.logs.channel_text import NO_POSITIONS, ChannelText, Unit, channel_text, line_begins, texts_of_units
-from udfs.logs.json_scan import json_value
+from udfs.logs.json_scan import HOLE, json_value
+from udfs.logs.layouts import GLUE
 from udfs.logs.loggers import full_logger
 from udfs.logs.time_texts import ZoneOfLines
 from udfs.rules.regex import MANY_BYTES, late
@@ -53,12 +54,13 @@ class DockerJson:
     @staticmethod
     def _line(line: bytes) -> tuple[bytes, bytes]:
         """Escaped text and stream of one line; of one that is no such object, the line and no stream."""
-        if m := _DOCKER.match(line):
+        bare = line.lstrip(GLUE)  # a crash left a hole before it
+        if m := _DOCKER.match(bare):
             return m[1], m[2]
-        if not line.startswith(b"{"):
+        if not bare.startswith(b"{"):
             return json.dumps(line.decode("utf-8", "surrogateescape"))[1:-1].encode(), b""
         try:
-            event = json.loads(line)
+            event = json.loads(bare)
             log, stream = event["log"], event.get("stream", "")
         except (ValueError, KeyError, TypeError, RecursionError):
             return json.dumps(line.decode("utf-8", "surrogateescape"))[1:-1].encode(), b""
@@ -143,7 +145,7 @@ class JsonObjects:
         yield from texts_of_units(units, places, position)
 
 
-_LEAD = late(rb"[\s,\[\]]*+")
+_LEAD = late(rb"(?:[\s,\[\]]|" + HOLE + rb")*+")
 _BETWEEN = b" \t\r\n,[]"
 
 

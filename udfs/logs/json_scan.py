@@ -9,6 +9,8 @@ from typing import Any
 
 from udfs.rules.regex import MANY, late
 
+HOLE = rb"[\0\xef\xbb\xbf]++(?=[\[{])"
+"""Regular expression of what a crash, or a file that was put behind another, leaves before a value."""
 _scan = json.JSONDecoder().raw_decode
 _TO_END = late(r"\s*\Z")
 _LIKELY = late(rb'\{\s*+(?:["}]|\Z)|\[|"|-?\d|t|f|n')

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from udfs.logs.channel_text import NO_POSITIONS, ChannelText, Unit, texts_of_units
-from udfs.logs.json_scan import json_value
+from udfs.logs.json_scan import HOLE, json_value
 from udfs.logs.row_fields import Row, RowFields, flattened
 from udfs.rules.regex import MANY_BYTES, late
 
@@ -210,7 +210,7 @@ class JsonRows:
         return RowStep(line_end(data, at), is_line=True)
 
 
-_BLANK = late(rb"[\s,\x1e]*+")
+_BLANK = late(rb"(?:[\s,\x1e]|" + HOLE + rb")*+")
 _KEY = late(rb'("(?:[^"\\\n]|\\.)' + MANY_BYTES + rb'")\s*+:\s*+')
 
 

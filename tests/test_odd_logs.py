@@ -308,6 +308,15 @@ def test_a_logger_that_only_ends_as_one_of_kafkas_does_is_another_programs(tmp_p
     assert columnar_rows(path) == [(1705312800_000000, NAME)]
 
 
+def test_a_word_of_a_message_is_no_logger_of_lines_that_name_none(tmp_path: Path) -> None:
+    """Nothing is read, rather than the few lines in which a word before a colon may be one."""
+    connected = "[RequestSendThread controllerId=0] Controller 0 connected to a:9092 (id: 2 rack: null) for sending"
+    lines = [f"2024-01-15 10:00:00,000 [main] INFO {text}\n" for text in [MESSAGE] * 20 + [connected] * 3]
+    lines.append("kafka.common.StateChangeFailedException: Failed to elect leader\n")
+    (surveyed,) = survey(str(log_file(tmp_path, "".join(lines))), {})
+    assert surveyed.format is None
+
+
 # ---- the hour that comes twice --------------------------------------------------------------------------------------
 def clocks(path: Path) -> list[str | None]:
     """How the times of records became UTC, in Berlin."""

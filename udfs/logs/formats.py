@@ -10,7 +10,7 @@ from udfs.logs.json_scan import is_cut_document
 from udfs.logs.layouts import APACHE, LAYOUTS, Layout, count_heads, count_starts, read_head
 from udfs.logs.line_order import is_wrapped_at_blanks
 from udfs.logs.line_patterns import lacks_dates, names_unknown_zone
-from udfs.logs.loggers import LOGGER_NAME, is_known_logger
+from udfs.logs.loggers import LOGGER_NAME, full_logger, is_known_logger, is_named_in_full
 from udfs.logs.orders import pattern_of_thread, with_order
 from udfs.logs.timestamps import NO_TIME, micros_of
 from udfs.logs.unknown_wrappers import LOOKED_AT, name_of_wrap, names_for
@@ -159,21 +159,25 @@ def _unusual(text: bytes, wrapper: str, depth: int) -> Iterator[_Candidate]:
 
 
 def _is_sound(text: bytes, candidate: _Candidate, wrapper: str) -> bool:
-    """Whether messages read so are messages of Kafka's: of those in scope rules know at least half."""
+    """Whether messages read so are messages of Kafka's: some name a logger that may be its, and of those in scope rules
+    know at least half.
+    """
     from udfs.rules.logger_scopes import is_wholly_scoped
     from udfs.rules.parsing import find_rule, split_prefix
 
     _, _, layout = candidate
     assert layout is not None
     known = unknown = 0
+    is_named = bool(layout.logger)
     for line in b"".join(_inside(text, wrapper.strip("/"))).split(b"\n"):
         m = layout.head.match(line)
+        is_named = is_named or (m is not None and is_named_in_full(full_logger(m["logger"], m["message"])))
         if m and is_wholly_scoped(logger := m["logger"].decode("utf-8", "replace")):
             is_known = find_rule(logger.encode(), split_prefix(m["message"].rstrip())[1]) is not None
             known, unknown = known + is_known, unknown + (not is_known)
             if known + unknown >= _ENOUGH:
                 break
-    return known >= unknown
+    return is_named and known >= unknown
 
 
 def _joined(outer: str, inner: str) -> str:

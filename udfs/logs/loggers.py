@@ -45,7 +45,7 @@ def full_logger(name: bytes, message: bytes) -> bytes:
     >>> full_logger(b"o.a.k.c.QuorumController", b"x"), full_logger(b"ReplicationControlManager", b"x")
     (b'org.apache.kafka.controller.QuorumController', b'org.apache.kafka.controller.ReplicationControlManager')
     """
-    if name.startswith(_FULL):
+    if is_named_in_full(name):
         return name
     if name == b"logger":
         return next((full for begin, full in _LOGGER_NAMED_LOGGER.items() if begin.match(message)), name)
@@ -53,6 +53,11 @@ def full_logger(name: bytes, message: bytes) -> bytes:
 
 
 _FULL = (b"kafka.", b"org.apache.", b"state.change.logger")
+
+
+def is_named_in_full(name: bytes) -> bool:
+    """Whether a logger is one of Kafka's or of its libraries' with its packages."""
+    return name.startswith(_FULL)
 
 
 def is_known_logger(name: str) -> bool:

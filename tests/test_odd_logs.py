@@ -145,6 +145,29 @@ def test_lines_may_end_in_any_number_of_carriage_returns(end: str, tmp_path: Pat
         assert records(tmp_path, f"{text}{end}" * 3) == [GOOD] * 3
 
 
+NO_LAYOUTS = {  # what only looking at the lines shows
+    "threads": "[{at}] [main] INFO {message} ({name})",
+    "log4j's default": "{at} [main] INFO {name} - {message}",
+    "zones": "[{at} UTC] INFO {message} ({name})",
+    "level first": "INFO {at} {message} ({name})",
+    "stern": "kafka-1 kafka [{at}] INFO {message} ({name})",
+    "journalctl": "Mon 2024-01-15 10:00:00 UTC host kafka[12]: [{at}] INFO {message} ({name})",
+    "compose": "kafka-1  | [{at}] [main] INFO {message} ({name})",
+}
+
+
+@pytest.mark.parametrize("form", NO_LAYOUTS)
+def test_the_longest_line_that_comes_again_and_again_was_not_cut(form: str, tmp_path: Path) -> None:
+    """An idle controller says the same each five minutes; one line in twelve is the longest."""
+    longer = f"{MESSAGE} to say more than it says else"
+    messages = ([longer] + [MESSAGE] * 11) * 10
+    text = "".join(
+        NO_LAYOUTS[form].format(at="2024-01-15 10:00:00,000", message=message, name=NAME) + "\n" for message in messages
+    )
+    good = f"2024-01-15 10:00:00,000 KafkaController {longer}"
+    assert records(tmp_path, text) == ([good] + [GOOD] * 11) * 10
+
+
 def test_milliseconds_may_stand_behind_a_colon(tmp_path: Path) -> None:
     text = "".join(line(f"10:00:0{i}").replace(",000]", ":007]") + "\n" for i in (2, 0))
     assert records(tmp_path, text) == [

@@ -11,6 +11,7 @@ import numpy as np
 from udfs.logs.arrays import Longs
 from udfs.logs.channel_text import ChannelText, Unit, channel_text, joined_texts, texts_of_units
 from udfs.logs.layouts import LAYOUTS
+from udfs.logs.line_patterns import looks_first
 from udfs.logs.timestamps import NO_TIME
 from udfs.rules.regex import late
 
@@ -131,7 +132,7 @@ class HardWrapped:
 
     def _goes_on(self, line: bytes) -> bool:
         """Whether this line is the rest of the open one."""
-        if begins_record(line) or _TRACE.match(line) or not line:
+        if begins_record(line) or _TRACE.match(line) or not line or looks_first(line):
             return False
         return not any(layout.ends_in_logger and layout.head.fullmatch(self._open) for layout in LAYOUTS[:1])
 
@@ -168,7 +169,10 @@ def wrap_of(text: bytes) -> str | None:
 def _torn(lines: Sequence[bytes], of_lines: Sequence[int], longest: int) -> int:
     """How many of the longest lines are followed by the rest of a record, not by its end."""
     return sum(
-        width == longest and not begins_record(following) and not _TRACE.match(following) and following != b""
+        width == longest
+        and following != b""
+        and not (begins_record(following) or looks_first(following))
+        and not _TRACE.match(following)
         for width, following in zip(of_lines, lines[1:], strict=False)
     )
 

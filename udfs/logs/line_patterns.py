@@ -140,6 +140,19 @@ def _pattern_of_line(line: str) -> str | None:
     return None if "%t%" in pattern else pattern
 
 
+def looks_first(line: bytes) -> bool:
+    """Whether a line has a time and a level near its begin, as a record's first has in any pattern, or behind a prefix.
+
+    >>> looks_first(b"host [2024-02-29 23:59:59,999] [main] INFO x"), looks_first(b"2024-02-29 is a day")
+    (True, False)
+    """
+    text = line[:_HEAD].decode("latin-1")
+    at, level = _AT.search(text), _LEVEL.search(text)
+    if at is None or level is None:
+        return False
+    return at.start() <= _GAP and 0 < max(level.start() - at.end(), at.start() - level.end()) <= _GAP
+
+
 def _between(text: str) -> str:
     """What stands between two parts, its words as `%t`."""
     return re.sub(r"\[[^\]\s][^\]]*\]|[^\s\[\]()|]*\w[^\s\[\]()|]*", lambda m: "[%t]" if m[0][0] == "[" else "%t", text)

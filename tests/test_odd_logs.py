@@ -222,6 +222,20 @@ def test_what_has_no_time_that_can_be_read_is_refused(tmp_path: Path) -> None:
     assert str(path) in surveyed.error
 
 
+@pytest.mark.parametrize(
+    "prefixes",
+    [
+        ("Sun 2024-03-31 01:59:59 CET kafka-1 kafka[12]: ", "Mon 2024-04-01 00:00:00 CEST kafka-1 kafka[12]: "),
+        ("Mar 31 23:59:59 ", "Apr 01 00:00:00 "),
+    ],
+    ids=["journalctl -o short-full", "ts"],
+)
+def test_a_prefix_is_the_same_on_another_day(prefixes: tuple[str, str], tmp_path: Path) -> None:
+    """More lines of the first day than are looked at."""
+    before, after = (prefix + json_event(0) for prefix in prefixes)
+    assert records(tmp_path, before * 700 + after * 3) == [GOOD] * 703
+
+
 # ---- zones that a wrapper tells -------------------------------------------------------------------------------------
 def shipper_line(at: str, text: str) -> str:
     return json.dumps({"@timestamp": at, "message": text, "source": "/x/kafka-1/server.log"}) + "\n"

@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
 from udfs.logs.layouts import LAYOUTS
-from udfs.logs.time_texts import ZoneOfLines
+from udfs.logs.time_texts import ZONES, ZoneOfLines
 from udfs.rules.regex import MANY_BYTES, late
 
 _LONGEST = 400
 _LINES = 300
 _OBJECT = late(rb'\{\s*"[\w@$.-]+"\s*(?::|=>)')
 _PIECE = late(r"[0-9]+|[^\W\d_]+|.", re.DOTALL)
+_PASSING = late(
+    rf"Mon|Tue|Wed|Thu|Fri|Sat|Sun|{'|'.join(name for name in ZONES if len(name) > 1)}|"
+    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+)
 _HOST = late(r"(?=[^\W\d])(?!.*:\d\d)[\w./@:\[\]-]{2,}")
 
 
@@ -181,5 +185,8 @@ def _charset(texts: Sequence[str]) -> str:
 
 
 def _literal(text: str) -> str:
-    """A text as a pattern; numbers are any."""
-    return "".join(r"\d+" if part.isdecimal() else re.escape(part) for part in _PIECE.findall(text))
+    """A text as a pattern; numbers are any, and so are days, months and zones, which do not last as long as a log."""
+    return "".join(
+        r"\d+" if part.isdecimal() else r"[A-Za-z]+" if _PASSING.fullmatch(part) else re.escape(part)
+        for part in _PIECE.findall(text)
+    )

@@ -236,6 +236,22 @@ def test_a_prefix_is_the_same_on_another_day(prefixes: tuple[str, str], tmp_path
     assert records(tmp_path, before * 700 + after * 3) == [GOOD] * 703
 
 
+def test_a_second_host_may_come_late(tmp_path: Path) -> None:
+    """More lines of the first one than are looked at; then their stack traces are interleaved."""
+    name, trace = "kafka.server.ReplicaManager", "\tat kafka.Kafka.main(Kafka.scala:1)"
+    errors = [f"[2024-01-15 10:00:00,000] ERROR [ReplicaManager broker={node}] Gone ({name})" for node in (0, 2)]
+    text = f"kafka-0 kafka {line('10:00:00')}\n" * 700 + "".join(
+        f"kafka-{node} kafka {some}\n"
+        for some_of_both in (errors, ["java.io.IOException: a", "java.io.IOException: b"], [trace, trace])
+        for node, some in zip((0, 2), some_of_both, strict=True)
+    )
+    _, some, _ = read(log_file(tmp_path, text))
+    assert [(message, more) for _, level, _, message, more in some if level == "ERROR"] == [
+        ("[ReplicaManager broker=0] Gone", f"java.io.IOException: a\n{trace}"),
+        ("[ReplicaManager broker=2] Gone", f"java.io.IOException: b\n{trace}"),
+    ]
+
+
 # ---- zones that a wrapper tells -------------------------------------------------------------------------------------
 def shipper_line(at: str, text: str) -> str:
     return json.dumps({"@timestamp": at, "message": text, "source": "/x/kafka-1/server.log"}) + "\n"

@@ -20,6 +20,7 @@ _PASSING = late(
     rf"Mon|Tue|Wed|Thu|Fri|Sat|Sun|{'|'.join(name for name in ZONES if len(name) > 1)}|"
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 )
+_DIGIT = late(r"\d")
 _HOST = late(r"(?=[^\W\d])(?!.*:\d\d)[\w./@:\[\]-]{2,}")
 
 
@@ -147,8 +148,11 @@ def _pattern_of(columns: Sequence[tuple[str, ...]]) -> str | None:
         if i % 2:
             blank = re.escape(different[0]).replace("\\ ", " ") if len(different) == 1 else r"[ \t]+"
             parts.append(f"(?:{blank}|(?=\\r?$))" if i == len(columns) - 2 and not any(columns[-1]) else blank)
-        elif len(different) == 1:
+        elif len(different) == 1 and not (_HOST.fullmatch(different[0]) and _DIGIT.search(different[0])):
             parts.append(_literal(different[0]))
+        elif len(different) == 1:  # a host with a number: others may come later
+            parts.append(f"(?P<c{hosts}>{_literal(different[0])})")
+            hosts += 1
         elif all(map(_HOST.fullmatch, different)) and len(different) * 3 <= len(column):
             parts.append(f"(?P<c{hosts}>{_shaped(different) or _charset(different)})")
             hosts += 1

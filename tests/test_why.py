@@ -611,6 +611,20 @@ def test_a_partition_whose_topic_was_deleted_is_not_there_until_it_is_created_an
         assert data(root, "pay-in-0", "--at", "10:03")["answer"] == answer
 
 
+def test_at_the_end_of_the_logs_a_deleted_partition_is_not_there(tmp_path: Path) -> None:
+    """It had a leader until the deletion; its story is about that, not about how it stood before."""
+    state = {**tables()["partition_timeline"][0], "until": moment("10:02")}
+    topic = {**tables()["topic_timeline"][0], "deletion_started": moment("10:02"), "until": moment("10:02")}
+    changes = {"partition_timeline": [state], "offline_partitions": [], "elections": [], "isr_changes": []}
+    story = data(night(tmp_path / "w", {**changes, "topic_timeline": [topic]}), "pay-in-0")
+    assert story["answer"] == (
+        "At the end of the logs (2026-11-21 10:10:00.000 UTC) pay-in-0 was not there: the topic was deleted at "
+        "2026-11-21 10:02:00.000. Until then it had leader 1, ISR 1,2 of replicas 1,2, since 2026-11-21 10:00:01.000; "
+        "no outage of it is in the logs."
+    )
+    assert [step["text"] for step in story["steps"]] == ["deletion of the topic was requested", "topic deleted"]
+
+
 @pytest.mark.parametrize(
     ("subject", "complaint"),
     {

@@ -48,10 +48,11 @@ def partition_story(
     outage = _outage_at(rows.outages, at, opened.last)
     state = _state_at(rows.states, at)
     wait = _wait_at(rows, at) if outage is None else None
-    since, until = _story_span(rows, wait or outage, state, opened.last)
+    deleted_at = state["until"] if state is not None and at is None else None  # nothing else ends the last state
+    since, until = _story_span(rows, wait or outage, state, deleted_at, opened.last)
     rows = _with_processes(opened, rows, topic, partition, since - MARGIN, until + MARGIN)
     steps = steps_of(rows, since - MARGIN, until + MARGIN)
-    shown = most_telling(steps, most, at, _turns(wait or outage, state))
+    shown = most_telling(steps, most, at, _turns(wait or outage, state, deleted_at))
     begin = min([since, *(step.at for step in shown), *([at] if at else [])])
     end = max([until, *(step.at for step in shown), *([at] if at else [])])
     margin = max((end - begin) / 20, timedelta(milliseconds=500))
@@ -161,7 +162,11 @@ def _state_at(states: Sequence[Row], at: datetime | None) -> Row | None:
 
 
 def _story_span(
-    rows: PartitionRows, outage: Row | FirstLeaderWait | None, state: Row | None, logs_end: datetime
+    rows: PartitionRows,
+    outage: Row | FirstLeaderWait | None,
+    state: Row | None,
+    deleted_at: datetime | None,
+    logs_end: datetime,
 ) -> tuple[datetime, datetime]:
     """From the last state in full sync before what is asked about to the first one after it."""
     if isinstance(outage, FirstLeaderWait):
@@ -169,7 +174,7 @@ def _story_span(
     if outage is not None:
         begin, end = outage["since"], _end(outage, logs_end)
     elif state is not None:
-        begin, end = state["since"], state["since"]
+        begin = end = deleted_at or state["since"]
     else:
         return logs_end, logs_end
     before = [row for row in rows.states if row["since"] < begin][-BEFORE:]
@@ -186,14 +191,14 @@ def _story_span(
     return begin, end
 
 
-def _turns(outage: Row | FirstLeaderWait | None, state: Row | None) -> set[datetime]:
+def _turns(outage: Row | FirstLeaderWait | None, state: Row | None, deleted_at: datetime | None) -> set[datetime]:
     """When what is asked about began and ended."""
     if isinstance(outage, FirstLeaderWait):
         times = [outage.since, outage.until]
     elif outage is not None:
         times = [outage["since"], outage.get("cause_at"), outage["until"] or outage["ended_before"]]
     else:
-        times = [state["since"]] if state is not None else []
+        times = [state["since"], deleted_at] if state is not None else []
     return {time for time in times if time is not None}
 
 
@@ -278,6 +283,9 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
     stood = f"{leader}, ISR {brokers_text(state['isr'])}"
     if state["replicas"] is not None:
         stood += f" of replicas {brokers_text(state['replicas'])}"
+    if at is None and state["until"] is not None:
+        text = f"{when} {name} was not there: the topic was deleted at {date_time(state['until'])}"
+        return f"{text}. Until then it had {stood}, since {date_time(state['since'])}{_no_outage(rows)}."
     if at is not None and (gap := _gap_around(rows.states, at)) is not None:
         known = f"it had {stood} at {date_time(state['since'])}"
         return f"How {name} stood at {date_time(at)} UTC is not known: {known}, and {_in_no_line(*gap)}."
@@ -288,9 +296,11 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
         text += f"; {brokers_in_words(missing)} {was_or_were(missing)} out of sync"
         who = ("they" if len(gone) > 1 else "it") if gone == missing else brokers_in_words(gone)
         text += f", for {who} {was_or_were(gone)} gone" if gone else ""
-    if not rows.outages and not rows.waits:
-        text += "; no outage of it is in the logs"
-    return f"{text}."
+    return f"{text}{_no_outage(rows)}."
+
+
+def _no_outage(rows: PartitionRows) -> str:
+    return "" if rows.outages or rows.waits else "; no outage of it is in the logs"
 
 
 def _gap_around(states: Sequence[Row], at: datetime) -> tuple[Row, Row] | None:

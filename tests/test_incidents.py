@@ -366,6 +366,17 @@ def test_an_outage_is_over_if_its_topic_was_deleted_though_no_line_tells_when() 
     assert "the deletion was over" not in waits["story"].lower()
 
 
+def test_who_was_in_sync_is_no_reason_why_a_deleted_topic_had_no_leader() -> None:
+    """The last in sync of a-0 was broker 3, of a-1 broker 4: both are there, the controller elects nobody."""
+    waits = [outage("a", 0, 10, "topic_deletion"), outage("a", 0, 9, "topic_deletion")]
+    waits = [{**wait, "partition": broker - 3, "ids": [broker]} for broker, wait in zip((3, 4), waits, strict=True)]
+    story = incident_with(DELETION, *waits)["story"]
+    assert "in sync" not in story
+    assert "2 partitions of topic a (a-0 and a-1) were without a leader" in story
+    both = incident_with(DELETION, *({**wait, "ids": [3, 4]} for wait in waits))["story"]
+    assert "elected" not in both
+
+
 def test_an_outage_of_unknown_cause_is_an_incident_unless_it_surely_was_short() -> None:
     unsure = {**outage("a", 0, 6, None), "ms": 0, "most_ms": 6000, "ended_at": None}
     assert (

@@ -124,14 +124,18 @@ def _still_open(symptoms: Symptoms) -> str:
 
 
 def _tell_why_nobody(telling: Telling, symptoms: Symptoms) -> None:
-    """Why partitions had no leader for long: who was in their ISR, and which elections failed."""
+    """Why partitions had no leader for long: who was in their ISR, and which elections failed.
+
+    Who was in the ISR explains nothing of a topic's deletion: those brokers are there, and no leader is wanted.
+    """
     parts = []
-    if symptoms.alone.count:
+    is_deletion = symptoms.deletion is not None
+    if symptoms.alone.count and not is_deletion:
         brokers = sorted({fact["ids"][0] for fact in symptoms.alone.longest})
         which, was = _some(symptoms, symptoms.alone), "was" if len(brokers) == 1 else "were each"
         only = "its only replica in sync" if which == IT else f"the only replica in sync of {which}"
         parts.append(f"{brokers_text(brokers)} {was} {only}, so no other one could be elected")
-    if symptoms.without_isr.count:
+    if symptoms.without_isr.count and not is_deletion:
         longest = symptoms.without_isr.longest[0]
         isr = listed_text(map(str, longest["ids"]))
         which = _some(symptoms, symptoms.without_isr)

@@ -573,6 +573,8 @@ def test_what_would_go_down(warehouse: Path) -> None:
         "Had brokers 1, 3 been lost at 2026-11-21 10:02:00.000 UTC: 1 partition of 2 would have no leader, 1 leader would "
         "move; the controller would change, too."
     )
+    answer = data(warehouse, "what-if", "--lose-broker", "1,2,3", "--at", "10:02")["answer"]
+    assert answer.endswith(": 2 partitions of 2 would have no leader; the controller would be lost, too.")
 
 
 def test_what_had_gone_already(warehouse: Path, tmp_path: Path) -> None:

@@ -649,6 +649,20 @@ def test_what_cannot_be_answered_is_one_sentence(warehouse: Path, subject: tuple
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"kafka-rewind: {complaint}\n")
 
 
+def test_the_name_of_a_topic_may_look_like_that_of_a_partition(tmp_path: Path) -> None:
+    """The topic is `a-1`; there is none that is called `a`."""
+    changes = {
+        name: [{**row, "topic": "a-1"} for row in tables()[name]] for name in ("topic_timeline", "partition_timeline")
+    }
+    root = night(tmp_path / "w", {**changes, "offline_partitions": [], "elections": [], "isr_changes": []})
+    assert run(root, "why", "a-1").stderr == (
+        "kafka-rewind: a-1 is a topic; name one of its partitions: a-1-0, a-1-1.\n"
+    )
+    assert data(root, "a-1-1", "--at", "10:02")["answer"].startswith(
+        "At 2026-11-21 10:02:00.000 UTC a-1-1 had leader 3,"
+    )
+
+
 def test_tables_that_a_warehouse_lacks(tmp_path: Path) -> None:
     """An older or partial run: what is there is told."""
     lacking = ("elections", "isr_changes", "reassignments", "verdicts", "broker_timeline", "controller_timeline")

@@ -167,8 +167,10 @@ def _sentence(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> str:
         parts.append(f"{plural(len(losses.already_offline), 'partition')} had none already")
     if losses.unknown:
         parts.append(f"of {plural(len(losses.unknown), 'partition')} that is not known")
-    term = snapshot.state.term
-    controller = "; the controller would change, too" if term.controller_id in lost else ""
+    left = {*_replicas(snapshot), *(one.broker for one in snapshot.state.brokers)} - gone_brokers(snapshot) - {*lost}
+    controller = f"; the controller would {'change' if left else 'be lost'}, too"
+    if snapshot.state.term.controller_id not in lost:
+        controller = ""
     gone = sorted({*lost} & gone_brokers(snapshot))
     was = f"; {brokers_in_words(gone)} {was_or_were(gone)} away already" if gone else ""
     return (

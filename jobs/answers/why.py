@@ -73,9 +73,9 @@ def _story(opened: OpenedCluster, subject: str, at: datetime | None, most: int) 
     is_partition = bool(dash and re.fullmatch(r"\d{1,9}", partition, re.ASCII)) and " " not in topic
     if (hint := _hint(subject)) and not (is_partition and partitions_of(opened, topic)):
         raise BadInput(hint)
-    if is_partition:
-        return partition_story(opened, topic, int(partition), at, most)
     known = partitions_of(opened, subject)
+    if is_partition and (partitions_of(opened, topic) or not known):
+        return partition_story(opened, topic, int(partition), at, most)
     if known:
         names = listed((f"{subject}-{partition}" for partition in known), 3)
         raise BadInput(f"{subject} is a topic; name one of its partitions: {names}.")

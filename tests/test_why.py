@@ -597,6 +597,23 @@ def test_a_controller_that_resigns_behind_the_election_of_the_next_one(tmp_path:
     ]
 
 
+def test_in_a_migration_a_controller_is_ready_when_the_last_one_of_zookeeper_resigns(tmp_path: Path) -> None:
+    """Node 1 resigns at 10:04, while 100 is ready from 10:02 to 10:07; 101 is ready 2 s after that."""
+    known = tables()["controller_timeline"][0]
+    terms = [
+        {**known, "controller_id": 1, "until": moment("10:04"), "ended_by": "resigned"},
+        {**known, "controller_id": 100, "mode": "kraft", "since": moment("10:01"), "active_since": moment("10:02"),
+         "until": moment("10:07"), "ended_by": "replaced"},
+        {**known, "controller_id": 101, "mode": "kraft", "controller_epoch": 2, "since": moment("10:07"),
+         "active_since": moment("10:07:02")},
+    ]  # fmt: skip
+    answer = data(night(tmp_path / "w", {"controller_timeline": terms}), "controller")["answer"]
+    assert "from a resignation" not in answer
+    terms[1]["ended_by"] = "resigned"
+    answer = data(night(tmp_path / "r", {"controller_timeline": terms}), "controller")["answer"]
+    assert answer.endswith("; from a resignation to the next one being ready it took up to 2.0 s.")
+
+
 def test_a_partition_whose_topic_was_deleted_is_not_there_until_it_is_created_anew(tmp_path: Path) -> None:
     state = {**tables()["partition_timeline"][0], "until": moment("10:02")}
     first = {**tables()["topic_timeline"][0], "deletion_started": moment("10:02"), "until": moment("10:02")}

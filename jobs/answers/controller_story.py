@@ -174,12 +174,23 @@ def _last_known(terms: Sequence[Row], moment: datetime) -> str:
 
 
 def _gaps(terms: Sequence[Row]) -> Iterator[int]:
-    """Milliseconds between a resignation and the next controller being ready; of others nobody knows the end."""
+    """Milliseconds between a resignation and the next controller being ready; of others nobody knows the end.
+
+    In a migration the last one that used ZooKeeper resigns while one of KRaft's is ready.
+    """
     for row, after in pairwise(terms):
-        if row["ended_by"] == "resigned" and row["cluster_incarnation"] == after["cluster_incarnation"]:
+        if row["ended_by"] != "resigned" or row["cluster_incarnation"] != after["cluster_incarnation"]:
+            continue
+        if not any(_was_ready(one, row["until"]) for one in terms):
             gap = int(((after["active_since"] or after["since"]) - row["until"]).total_seconds() * 1000)
             if gap > 0:
                 yield gap
+
+
+def _was_ready(term: Row, at: datetime) -> bool:
+    """Whether a controller was ready at a moment, and stayed."""
+    ready, until = term.get("active_since"), term["until"]
+    return ready is not None and ready <= at and (until is None or until > at)
 
 
 def _others(opened: OpenedCluster, terms: Sequence[Row], shown: Row | None) -> Iterator[tuple[str, str]]:

@@ -113,15 +113,15 @@ def is_from_spark(error: Exception) -> bool:
     return package in ("pyspark", "py4j", "delta") and name not in ("AnalysisException", "PythonException")
 
 
+_CAUSE = re.compile(r"(?:Caused by)?: ([\w.$]+(?:: .*)?)$")
+"""Of a trace the line of an exception, its class first; a plan that is part of a message has lines like it."""
+
+
 def spark_reason(error: Exception) -> str:
     """An error's most telling line: of Java's that of the last cause with a message, of a Python worker's the last."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     if lines[0].startswith("An error occurred while calling"):
-        causes = [
-            line.removeprefix("Caused by").removeprefix(": ")
-            for line in lines
-            if line.startswith(("Caused by: ", ": "))
-        ]
+        causes = [match[1] for line in lines if (match := _CAUSE.match(line))]
         return ([cause for cause in causes if ": " in cause] or causes or lines)[-1]
     return lines[-1] if "Python worker" in lines[0] else lines[0]
 

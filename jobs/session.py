@@ -209,8 +209,18 @@ def checkpointed(rows: DataFrame) -> DataFrame:
     lost executor held is computed again (decision 11).
     """
     if is_own(rows.sparkSession):
-        return in_one_task(rows).localCheckpoint(eager=False)
+        return _with_own_columns(in_one_task(rows).localCheckpoint(eager=False))
     return _without_plan(rows.persist())
+
+
+def _with_own_columns(rows: DataFrame) -> DataFrame:
+    """The same checkpointed rows, with ids of their own for their columns. A checkpoint has those of what it was made
+    of, and Spark fails to tell the two apart in some joins: "Failure when resolving conflicting references"."""
+    spark = rows.sparkSession
+    plan = rows._jdf.queryExecution().logical().newInstance()
+    java = spark.sparkContext._jvm
+    assert java is not None
+    return type(rows)(java.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
 
 
 def _without_plan(rows: DataFrame) -> DataFrame:

@@ -91,6 +91,11 @@ def test_spark_out_of_memory_says_what_to_do() -> None:
             "Caused by: java.util.concurrent.TimeoutException\n\tat c.D",
             "org.apache.spark.SparkException: It took 300 secs.",
         ),
+        (
+            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: [INTERNAL_ERROR] In a plan:\n"
+            "'Join LeftOuter\n:- Project [a#1]\n:  +- LogicalRDD [a#1], false\n\tat a.B",
+            "org.apache.spark.SparkException: [INTERNAL_ERROR] In a plan:",
+        ),
         ("Python worker exited:\n  File x\nValueError: seven", "ValueError: seven"),
         ("", "RuntimeError"),
     ],

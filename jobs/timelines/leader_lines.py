@@ -302,10 +302,7 @@ def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame, starts: D
     So is it while no line shows the writer's release.
     """
     spans = broken_sessions.withColumn("day", days("since", "until")).groupBy("cluster", "node_id", "day")
-    # `cluster` anew: both sides come from the same events, and Spark fails to tell the two apart behind joins
-    broken = spans.agg(F.collect_list(F.struct("since", "until")).alias("broken")).withColumn(
-        "cluster", F.col("cluster").alias("cluster")
-    )
+    broken = spans.agg(F.collect_list(F.struct("since", "until")).alias("broken"))
     is_doubtful = F.exists("broken", lambda span: F.col("at").between(span["since"], span["until"]))
     is_refused = F.coalesce(F.col("next.event_type") == REFUSED, F.lit(False))
     changes = lines.where(

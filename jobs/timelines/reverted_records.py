@@ -63,24 +63,35 @@ def collect_reverted_spans(events: DataFrame, controllers: DataFrame) -> Sequenc
         )
         .where("reverted_since < reverted_until")
     )
-    return own.join(F.broadcast(spans), _is_reverted()).select(*SPAN).distinct().collect()
+    is_reverted = _is_of_record() & _is_within(F.struct(*SPAN))
+    return own.join(F.broadcast(spans), is_reverted).select(*SPAN).distinct().collect()
 
 
 def without_reverted(events: DataFrame, spans: Sequence[Row]) -> DataFrame:
     """EVENTS without lines about records that were not committed; `spans` as `collect_reverted_spans` has them."""
     if not spans:
         return events
-    types = [events.schema[name].dataType.simpleString() for name in ("cluster", "node_id", "at", "at")]
-    schema = ", ".join(f"{name} {of_column}" for name, of_column in zip(SPAN, types, strict=True))
-    reverted = events.sparkSession.createDataFrame([tuple(span) for span in spans], schema)
-    return events.join(F.broadcast(reverted), _is_reverted(), "left_anti")
+    # not joined: of two frames that are made of such events Spark would fail to tell which is which
+    reverted = F.array(*(F.struct(*map(F.lit, span)).cast(_span_type(events)) for span in spans))
+    is_reverted = _is_of_record() & F.exists(reverted, _is_within)
+    return events.where(~F.coalesce(is_reverted, F.lit(False)))
 
 
-def _is_reverted() -> Column:
-    """Whether a line is about a record of a span, both at hand."""
-    is_same_node = (F.col("cluster") == F.col("reverted_cluster")) & (F.col("node_id") == F.col("reverted_node"))
-    is_within = F.col("at").between(F.col("reverted_since"), F.col("reverted_until"))
-    return is_same_node & is_within & F.col("logger").startswith(_LOGGERS) & (F.col("logger") != _QUORUM)
+def _span_type(events: DataFrame) -> str:
+    """SPAN's type, as EVENTS have its parts."""
+    types = (events.schema[name].dataType.simpleString() for name in ("cluster", "node_id", "at", "at"))
+    return f"struct<{', '.join(f'{name}: {of_part}' for name, of_part in zip(SPAN, types, strict=True))}>"
+
+
+def _is_of_record() -> Column:
+    """Whether a line may be about a record."""
+    return F.col("logger").startswith(_LOGGERS) & (F.col("logger") != _QUORUM)
+
+
+def _is_within(span: Column) -> Column:
+    """Whether a line is of a span's node and time."""
+    cluster, node, since, until = (span[name] for name in SPAN)
+    return (F.col("cluster") == cluster) & (F.col("node_id") == node) & F.col("at").between(since, until)
 
 
 def _ended_terms(own: DataFrame, controllers: DataFrame) -> DataFrame:

@@ -15,12 +15,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
 from deltalake import DeltaTable
 
+from jobs.cli import main as cli
+from tests.proofs.captures import capture_folders
 from tests.truth import compare
 from tests.truth.migration import MigrationTruth
 
-CAPTURE = Path(__file__).resolve().parents[3] / "shared" / "captures" / "migration-3.9.1"
 TABLES = ("partition_timeline", "offline_partitions", "elections", "broker_timeline", "controller_timeline")
 SHOWN = ("truth", "candidate", "recall", "precision", "recall_of_recoverable", "time_agreement", "recall_over_1s")
 
@@ -52,23 +54,17 @@ def prove(capture: Path, warehouse: Path, misses: int) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("capture", type=Path, nargs="?", default=CAPTURE)
+    parser.add_argument("capture", type=Path, nargs="?")
     parser.add_argument("--warehouse", type=Path)
     parser.add_argument("--misses", type=int, default=5)
     asked = parser.parse_args()
-    if not asked.capture.is_dir():
-        print(f"skipped: no capture in {asked.capture}")
-        sys.exit(0)
-    if asked.warehouse:
-        sys.exit(not prove(asked.capture, asked.warehouse, asked.misses))
-    from click.testing import CliRunner
-
-    from jobs.cli import main as cli
-
-    with tempfile.TemporaryDirectory() as warehouse:
-        night = CliRunner().invoke(cli, ["nightly", str(asked.capture / "logs"), "--warehouse", warehouse])
-        print(night.output)
-        sys.exit(not prove(asked.capture, Path(warehouse), asked.misses))
+    with capture_folders([str(asked.capture) if asked.capture else "migration-3.9.1"]) as (capture,):
+        if asked.warehouse:
+            sys.exit(not prove(capture, asked.warehouse, asked.misses))
+        with tempfile.TemporaryDirectory() as warehouse:
+            night = CliRunner().invoke(cli, ["nightly", str(capture / "logs"), "--warehouse", warehouse])
+            print(night.output)
+            sys.exit(not prove(capture, Path(warehouse), asked.misses))
 
 
 if __name__ == "__main__":

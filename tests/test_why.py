@@ -515,6 +515,23 @@ def test_no_controller_at_the_end(tmp_path: Path) -> None:
     )
 
 
+def test_a_controller_that_is_gone_at_the_end(tmp_path: Path) -> None:
+    """No line ends its term, for no other node took over; an incident of before its term, or of broker 4, ends none."""
+    stop = {**CRASH, "root_cause": "controller_shutdown", "root_broker": 3, "until": None}
+    answers = {}
+    for name, changes in {
+        "gone": {"since": moment("10:00:05")}, "before": {"since": moment("09:59:59")}, "another": {"root_broker": 4},
+        "back": {"since": moment("10:00:05"), "until": moment("10:00:06")},
+    }.items():  # fmt: skip
+        root = night(tmp_path / name, {"incidents": [{**stop, "since": moment("10:00:05"), **changes}]})
+        answers[name] = data(root, "controller")["answer"].partition(";")[0]
+    since = "At the end of the logs node 3 was controller (epoch 1), since 2026-11-21 10:00:00.000 UTC"
+    assert answers == {
+        "gone": f"{since} until it was shut down at 2026-11-21 10:00:05.000 UTC",
+        "before": since, "another": since, "back": since,
+    }  # fmt: skip
+
+
 TRUNCATION_LINES = [  # seconds, node, event type, offset
     (1, 2, "follower_truncated", "0"), (1, 2, "log_truncation_without_effect", "0"),
     (2, 3, "follower_truncated", None), (2, 2, "follower_truncated", "90"), (2, 3, "log_truncated", "1023"),

@@ -37,6 +37,11 @@ LINES = {
     "kraft_event_failed_renounce": "node {node} gave up being controller after an error",
 }
 """By event type of records about controllers."""
+STOPS = {
+    "broker_crash": "crashed", "broker_halted": "halted", "controlled_shutdown": "was shut down",
+    "controller_crash": "crashed", "controller_shutdown": "was shut down",
+}  # fmt: skip
+"""Causes of incidents by which a node is gone, in words."""
 WEIGHTS = {"cause": 0, "broker": 0, "process": 0, "controller": 1}
 """By kind of step, the lower the more it tells: why controllers change before how they do."""
 WEIGHTS_OVER_ALL = {"controller": 0, "cause": 0, "broker": 1}
@@ -148,7 +153,7 @@ def _answer(opened: OpenedCluster, terms: Sequence[Row], at: datetime | None) ->
     if reigning:
         row = reigning[-1]
         now = f"{when} node {row['controller_id']} was controller (epoch {row['controller_epoch']})"
-        now += f", since {date_time(row['since'])} UTC"
+        now += f", since {date_time(row['since'])} UTC{_its_end(opened, row, moment)}"
     else:
         now = f"{when} no controller is known{_last_known(terms, moment)}"
     if len(terms) == 1:
@@ -158,6 +163,18 @@ def _answer(opened: OpenedCluster, terms: Sequence[Row], at: datetime | None) ->
     longest = max(_gaps(terms), default=None)
     gap = f"; from a resignation to the next one being ready it took up to {duration(longest)}" if longest else ""
     return f"{now}; the controller changed {plural(len(terms) - 1, 'time')}{slowest}{gap}."
+
+
+def _its_end(opened: OpenedCluster, term: Row, moment: datetime) -> str:
+    """` until it was shut down at ...`, of a node that had gone by a moment, though no line ends its term."""
+    stops = ", ".join(map(literal, STOPS))
+    rows = opened.table("incidents", f"root_broker = {term['controller_id']} AND root_cause IN ({stops})", "since")
+    gone = [
+        row
+        for row in rows
+        if term["since"] <= row["since"] <= moment and (row["until"] is None or row["until"] > moment)
+    ]
+    return f" until it {STOPS[gone[-1]['root_cause']]} at {date_time(gone[-1]['since'])} UTC" if gone else ""
 
 
 def _last_known(terms: Sequence[Row], moment: datetime) -> str:

@@ -562,6 +562,14 @@ def test_the_line_of_an_outage_is_one_that_shows_its_cause(tmp_path: Path) -> No
 
 
 # ---- what-if --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("command", [("what-if", "--lose-broker", "1"), ("what-if",), ("elect", "preferred")])
+def test_a_moment_behind_the_logs_is_answered_as_their_end(warehouse: Path, command: tuple[str, ...]) -> None:
+    late, at_end = data(warehouse, *command, "--at", "2026-11-21T23:00"), data(warehouse, *command)
+    note = "What changed until 2026-11-21 23:00:00.000 UTC: the logs end at 2026-11-21 10:10:00.000."
+    assert late["cannot_be_told"] == [note, *at_end["cannot_be_told"]]
+    assert late["answer"] == at_end["answer"]
+
+
 def test_what_would_go_down(warehouse: Path) -> None:
     answer = data(warehouse, "what-if", "--lose-broker", "1", "--at", "10:04:30")
     assert (answer["offline"], answer["new_leaders"], answer["untouched"]) == (["pay-in-0"], {}, 1)

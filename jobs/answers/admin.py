@@ -75,7 +75,7 @@ def _partition(topic: DescribedTopic, p: DescribedPartition, *, is_kraft: bool) 
 def elect_answer(snapshot: Snapshot, election_type: str, topic: str | None) -> Listing:
     """What a request to elect would have done to each partition."""
     if snapshot.is_before:
-        return _too_early(snapshot)
+        return too_early(snapshot)
     controller = controller_of(snapshot)
     partitions, unknown = partitions_of(snapshot, topic)
     try:
@@ -111,7 +111,7 @@ def generate_text(
     """What `kafka-reassign-partitions --generate` would have printed, and the brokers that it would have left out
     because they were not there. Raises BadInput where it cannot."""
     if snapshot.is_before:
-        raise BadInput(_too_early(snapshot).sentence)
+        raise BadInput(too_early(snapshot).sentence)
     if twice := sorted({broker for broker in brokers if brokers.count(broker) > 1}):
         raise BadInput(f"--broker-list names {brokers_in_words(twice)} twice.")
     # who was there is in no line where no line names a broker
@@ -155,7 +155,7 @@ def read_plan(plan: bytes) -> Plan:
 def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
     """The steps that the controller would have taken for a plan."""
     if snapshot.is_before:
-        return _too_early(snapshot)
+        return too_early(snapshot)
     controller = controller_of(snapshot)
     partitions, unknown = partitions_of(snapshot, None)
     obscure = _obscure(snapshot, plan)
@@ -216,7 +216,7 @@ def _step_lines(controller: Controller, steps: Sequence[ReassignmentStep]) -> li
 def verify_text(snapshot: Snapshot, plan: Plan, form: str = "text") -> str:
     """What `kafka-reassign-partitions --verify` would have printed of a plan; as JSON by partition."""
     if snapshot.is_before:
-        raise BadInput(_too_early(snapshot).sentence)
+        raise BadInput(too_early(snapshot).sentence)
     lines = []
     described = {(t.name, p.partition): (t, p) for t in snapshot.state.topics for p in t.partitions}
     for (topic, number), target in plan.items():
@@ -260,12 +260,20 @@ def _is_planned(plan: Plan, name: str) -> bool:
     return any(name == f"{topic}-{number}" for topic, number in plan)
 
 
-def _too_early(snapshot: Snapshot) -> Listing:
+def too_early(snapshot: Snapshot) -> Listing:
+    """The answer about a moment before the logs."""
     return Listing(snapshot.cluster, f"Nothing is known about {date_time(snapshot.asked)} UTC: the logs begin later.")
 
 
+def notes_of(snapshot: Snapshot) -> list[str]:
+    """What is not known about a moment, in sentences; one behind the logs is answered as their end."""
+    asked, last = date_time(snapshot.asked), date_time(snapshot.last)
+    late = [f"What changed until {asked} UTC: the logs end at {last}."] if snapshot.asked > snapshot.last else []
+    return [*late, *snapshot.notes]
+
+
 def _unknown(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
-    unknown = list(snapshot.notes)
+    unknown = notes_of(snapshot)
     if names:
         isr = "ISR (if it is empty, the ELR)" if snapshot.state.tool.kraft else "ISR"
         unknown.append(f"What it would have done to {', '.join(names[:3])}: leader, {isr} or assignment is in no line.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from jobs.answers.admin import controller_of
+from jobs.answers.admin import controller_of, notes_of, too_early
 from jobs.answers.listing import Listing, in_columns
 from jobs.answers.words import brokers_in_words, was_or_were
 from jobs.nightly.wording import date_time, plural
@@ -113,9 +113,7 @@ def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
     names.
     """
     if snapshot.is_before:
-        return Listing(
-            snapshot.cluster, f"Nothing is known about {date_time(snapshot.asked)} UTC: the logs begin later."
-        )
+        return too_early(snapshot)
     snapshot = _without_deletions(snapshot)
     if not lost:
         return _single_points(snapshot)
@@ -192,7 +190,7 @@ def _lines(losses: Losses) -> list[str]:
 
 
 def _unknown(snapshot: Snapshot, losses: Losses) -> list[str]:
-    unknown = list(snapshot.notes)
+    unknown = notes_of(snapshot)
     if losses.unknown:
         elr = " (if too few are in sync, the ELR)" if controller_of(snapshot).elr_enabled else ""
         unknown.append(f"What would become of {listed(losses.unknown)}: leader, ISR{elr} or assignment is in no line.")

@@ -426,3 +426,37 @@ def test_the_same_file_on_two_hosts_is_two_outputs(tmp_path: Path) -> None:
     ]
     path = log_file(tmp_path, "".join(json.dumps(event) + "\n" for event in events))
     assert [more for *_, more in read(path)[1]] == ["java.io.IOException: one", "java.io.IOException: two"]
+
+
+# ---- what stands where a logger does --------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "place",
+    [
+        "(KafkaController.scala:42)", "(KafkaController.java)", "(kafka.controller.KafkaController.startup:42)",
+        f"({NAME}) (Logging.scala:66)",
+    ],
+)  # fmt: skip
+def test_a_file_or_method_behind_a_class_is_that_class(place: str, tmp_path: Path) -> None:
+    for text in (f"[2024-01-15 10:00:00,000] INFO {MESSAGE} {place}", f"2024-01-15 10:00:00 INFO {MESSAGE} {place}"):
+        assert records(tmp_path, f"{text}\n" * 3) == [GOOD] * 3, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[2024-01-15 10:00:00,000] INFO {MESSAGE} (Logging.scala:66)",  # all of Kafka's classes log by this one
+        f"2024-01-15 10:00:00,000 INFO [controller-event-thread] {MESSAGE}",
+        f"2024-01-15 10:00:00,000 [controller-event-thread] INFO {MESSAGE}",
+    ],
+)
+def test_lines_of_kafka_that_name_no_logger_are_refused(text: str, tmp_path: Path) -> None:
+    (surveyed,) = survey(str(log_file(tmp_path, f"{text}\n" * 3)), {})
+    assert surveyed.status == "refused"
+    assert surveyed.error is not None
+    assert "its lines name no logger of Kafka's" in surveyed.error
+
+
+def test_lines_of_another_program_that_name_no_logger_are_no_records_of_kafkas(tmp_path: Path) -> None:
+    text = "2024-01-15 10:00:00,000 [main] INFO [Job id=3] Starting\n"
+    (surveyed,) = survey(str(log_file(tmp_path, text * 9)), {})
+    assert (surveyed.status, surveyed.error) == ("no_records", None)

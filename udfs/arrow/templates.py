@@ -14,7 +14,6 @@ placeholder, for no column holds them). It is tried out for each template with o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,7 +33,7 @@ from udfs.logs.layouts import Layout, read_head
 from udfs.logs.loggers import full_logger
 from udfs.logs.secrets import may_have_secrets
 from udfs.rules.drift import RuleMatch, find_match, may_drift_with_other_digits
-from udfs.rules.logger_scopes import is_wholly_scoped
+from udfs.rules.logger_scopes import SCOPED_PREFIX, is_wholly_scoped
 from udfs.rules.lookup import candidates
 from udfs.rules.parsing import split_prefix
 from udfs.rules.prefixes import read_prefix
@@ -261,19 +260,12 @@ def _captures(line: NumberedText, match: RuleMatch | None, begin: int) -> list[C
     return captures
 
 
-_IN_SCOPE = re.compile(
-    rb"\[(?:Controller |QuorumController |Broker id=|Partition |\w*StateMachine |\w+ state machine on |RaftManager "
-    rb"|Topic Deletion Manager |ControllerEventThread |RequestSendThread |Channel manager |Controller-\d+-to-)"
-    rb"|Controller \d+ epoch |Broker \d+ |Partition \["
-)
-
-
 def has_scoped_prefix(message: bytes) -> bool:
     """Whether the prefix of a message is one that only wholly scoped loggers write.
 
     A record that has lost its logger is judged by it, for it is the same however a stream is cut.
     """
-    return _IN_SCOPE.match(message) is not None
+    return SCOPED_PREFIX.match(message) is not None
 
 
 @lru_cache(maxsize=4096)

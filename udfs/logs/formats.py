@@ -10,16 +10,16 @@ from udfs.logs.json_scan import is_cut_document
 from udfs.logs.layouts import APACHE, LAYOUTS, Layout, count_heads, count_starts, read_head
 from udfs.logs.line_order import is_wrapped_at_blanks
 from udfs.logs.line_patterns import lacks_dates, names_unknown_zone
-from udfs.logs.loggers import LOGGER_NAME, full_logger, is_known_logger, is_named_in_full
+from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.orders import pattern_of_thread, with_order
+from udfs.logs.soundness import is_sound, lacks_loggers, names_loggers
 from udfs.logs.timestamps import NO_TIME, micros_of
-from udfs.logs.unknown_wrappers import LOOKED_AT, name_of_wrap, names_for
+from udfs.logs.unknown_wrappers import LOOKED_AT, name_of_source, name_of_wrap, names_for
 from udfs.logs.wrappers import WRAPPERS, make_unwrapper, texts_by_channel
 from udfs.rules.regex import late
 
 DEPTH = 3
 """Wrappers that are looked for one inside of the other."""
-_ENOUGH = 100
 _NEAR = 300  # characters
 _TIME_NEARBY = late(r"\d\d:\d\d:\d\d|(?<![\w.])1\d{12}(?:\d{3}){0,2}(?!\d)")
 _DOCUMENTS = ("csv(", "json-rows(", "ruby(", "export(", "newest-first(")
@@ -62,6 +62,10 @@ def format_of(sample: bytes) -> Format | None:
         expected = _expected(some, 0)
         known = max(_candidates(some, "", DEPTH), key=_count)[0]
         count, wrapper, layout = max(((known, wrapper, layout), *_unusual(some, "", DEPTH)), key=_count)
+    elif layout is not None and not names_loggers(b"".join(_inside(text, wrapper)), layout):
+        wrapper, layout = _better(some, wrapper, layout)
+    elif (source := name_of_source(b"".join(_inside(some, wrapper)))) is not None:
+        wrapper = _joined(wrapper, source)
     elif not wrapper and (cut := name_of_wrap(some)):
         joined = b"".join(_inside(some, cut))
         choices = (*_candidates(some, "", 0), *_candidates(joined, cut, 0))
@@ -71,6 +75,8 @@ def format_of(sample: bytes) -> Format | None:
     if layout is None:
         _, layout = count_starts(text)
     if layout is None or (2 * count < expected and is_wrapped_at_blanks(text)):
+        return None
+    if lacks_loggers(b"".join(_inside(text, wrapper)), layout):
         return None
     if layout.time == "local" and not any(_has_times(inside, layout) for inside in _inside(text, wrapper)):
         return None
@@ -89,6 +95,8 @@ def why_unread(sample: bytes) -> str | None:
     text = decoded(sample, encoding_of(sample))
     characters = text.decode("utf-8", "replace")
     names = (m for m in LOGGER_NAME.finditer(characters) if is_known_logger(m[0]))
+    if lacks_loggers(text):
+        return "its lines name no logger of Kafka's"
     if not any(_TIME_NEARBY.search(characters, max(m.start() - _NEAR, 0), m.end() + _NEAR) for m in names):
         return None  # a configuration names loggers, too
     if is_wrapped_at_blanks(text):
@@ -138,11 +146,22 @@ def _candidates(text: bytes, wrapper: str, depth: int) -> Iterator[_Candidate]:
                     yield candidate
 
 
-def _unusual(text: bytes, wrapper: str, depth: int) -> Iterator[_Candidate]:
-    """Wrappers that are found out by looking, maybe inside of known ones; of each the best way to go on inside."""
+def _better(text: bytes, wrapper: str, layout: Layout) -> tuple[str, Layout]:
+    """Wrappers and layout by which lines name Kafka's loggers, as they do not by those given; these if none do so."""
+    count = max(_candidates(text, "", DEPTH), key=_count)[0]
+    others = [some for some in _unusual(text, "", DEPTH, at_least=count // 2) if some[0] * 2 >= count]
+    _, better, of_better = max(others, key=_count, default=(0, wrapper, layout))
+    return better, of_better or layout
+
+
+def _unusual(text: bytes, wrapper: str, depth: int, at_least: int | None = None) -> Iterator[_Candidate]:
+    """Wrappers that are found out by looking, maybe inside of known ones; of each the best way to go on inside.
+
+    They show more records than there are without any, or more than `at_least`.
+    """
     lines = text.count(b"\n") + 1
     known = [name for name in WRAPPERS if name != "json" and 2 * _fits(name, text) > lines]
-    before, _ = count_heads(text)
+    before = count_heads(text)[0] if at_least is None else at_least
     enough = 0.8 * max(_expected(text, 0), 1)
     for name in (*known, *names_for(text)):
         inside = b"".join(_inside(text, name))
@@ -159,25 +178,10 @@ def _unusual(text: bytes, wrapper: str, depth: int) -> Iterator[_Candidate]:
 
 
 def _is_sound(text: bytes, candidate: _Candidate, wrapper: str) -> bool:
-    """Whether messages read so are messages of Kafka's: some name a logger that may be its, and of those in scope rules
-    know at least half.
-    """
-    from udfs.rules.logger_scopes import is_wholly_scoped
-    from udfs.rules.parsing import find_rule, split_prefix
-
+    """Whether messages of a candidate are Kafka's; `wrapper` is what of its wrappers is still around the text."""
     _, _, layout = candidate
     assert layout is not None
-    known = unknown = 0
-    is_named = bool(layout.logger)
-    for line in b"".join(_inside(text, wrapper.strip("/"))).split(b"\n"):
-        m = layout.head.match(line)
-        is_named = is_named or (m is not None and is_named_in_full(full_logger(m["logger"], m["message"])))
-        if m and is_wholly_scoped(logger := m["logger"].decode("utf-8", "replace")):
-            is_known = find_rule(logger.encode(), split_prefix(m["message"].rstrip())[1]) is not None
-            known, unknown = known + is_known, unknown + (not is_known)
-            if known + unknown >= _ENOUGH:
-                break
-    return is_named and known >= unknown
+    return is_sound(b"".join(_inside(text, wrapper.strip("/"))), layout)
 
 
 def _joined(outer: str, inner: str) -> str:

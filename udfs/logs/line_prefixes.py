@@ -108,7 +108,10 @@ class Suffixed:
             yield from texts_of_units(units, text.places, len(data))
 
 
-_BEHIND_LOGGER = late(rb" \([\w.$-]+\.[\w.$-]+\)([\t ,;|]+[^\[(][^\n\r]{0,100}?)\r?$", re.MULTILINE)
+SOURCE = r" \([\w$]+\.(?:scala|java)(?::\d+)?\)"  # log4j's (%F:%L)
+_BEHIND_LOGGER = late(
+    rb" \([\w.$-]+\.[\w.$-]+\)([\t ,;|]+[^\[(][^\n\r]{0,100}?|" + SOURCE.encode() + rb")\r?$", re.MULTILINE
+)
 
 
 def suffix_of(text: bytes) -> str | None:
@@ -116,7 +119,7 @@ def suffix_of(text: bytes) -> str | None:
     suffixes = [m[1].decode("utf-8", "surrogateescape") for m in _BEHIND_LOGGER.finditer(text)][:_LINES]
     if len(suffixes) < 3 or len(suffixes) * 20 < text.count(b"\n"):
         return None
-    return _shaped(sorted({*suffixes}))
+    return SOURCE if all(re.fullmatch(SOURCE, suffix) for suffix in suffixes) else _shaped(sorted({*suffixes}))
 
 
 def prefix_of(text: bytes) -> str | None:

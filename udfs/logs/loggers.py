@@ -14,6 +14,7 @@ LOGGER_NAME = late(
 """A logger of Kafka's as it stands in a text; not where it is a class in a stack trace."""
 
 _SIMPLE = {  # simple class names that stand for several loggers, as releases mean them whose layouts are this short
+    "StateChangeLogger": "state.change.logger",
     "SnapshotGenerator": "org.apache.kafka.image.publisher.SnapshotGenerator",
     "KafkaRaftClient": "org.apache.kafka.raft.KafkaRaftClient",
 }
@@ -41,17 +42,21 @@ _LOGGER_NAMED_LOGGER = {  # begin of its messages -> which of the three
 
 def full_logger(name: bytes, message: bytes) -> bytes:
     """A logger written as its class alone, or with packages cut short or off, in full; as it is if none of Kafka's is.
+    What may be behind the class is the end of its file (log4j's `%F`) or a method (`%C.%M`).
 
     >>> full_logger(b"o.a.k.c.QuorumController", b"x"), full_logger(b"ReplicationControlManager", b"x")
     (b'org.apache.kafka.controller.QuorumController', b'org.apache.kafka.controller.ReplicationControlManager')
+    >>> full_logger(b"QuorumController.java", b"x"), full_logger(b"kafka.controller.KafkaController.startup", b"x")
+    (b'org.apache.kafka.controller.QuorumController', b'kafka.controller.KafkaController')
     """
-    if is_named_in_full(name):
+    if is_named_in_full(name) and not _MEMBER.search(name):
         return name
     if name == b"logger":
         return next((full for begin, full in _LOGGER_NAMED_LOGGER.items() if begin.match(message)), name)
     return _spelled_out(name)
 
 
+_MEMBER = late(rb"(\b[A-Z][\w$]*)\.[a-z$][\w$]*\Z")
 _FULL = (b"kafka.", b"org.apache.", b"state.change.logger")
 
 
@@ -67,7 +72,7 @@ def is_known_logger(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _spelled_out(name: bytes) -> bytes:
-    text = name.decode("ascii", "replace")
+    text = _MEMBER.sub(rb"\1", name).decode("ascii", "replace")
     *packages, simple = text.split(".")
     if text in _SIMPLE:
         return _SIMPLE[text].encode()

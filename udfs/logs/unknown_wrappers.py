@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from udfs.logs.json_scan import Path, json_strings
 from udfs.logs.line_order import HardWrapped, NewestFirst, wrap_of
 from udfs.logs.line_patterns import PatternLines, pattern_of
-from udfs.logs.line_prefixes import Prefixed, Suffixed, prefix_of, suffix_of
+from udfs.logs.line_prefixes import SOURCE, Prefixed, Suffixed, prefix_of, suffix_of
 from udfs.logs.loggers import LOGGER_NAME
 from udfs.logs.row_fields import LEVELS, Row, RowFields, fields_of
 from udfs.logs.rows import Delimited, JournalExport, JsonRows, RowReader, Rows, RubyHashes, rows_in
@@ -81,6 +81,13 @@ def names_for(text: bytes) -> Iterator[str]:
         yield _name("prefix", prefix)
     yield from _tables(some, quoted=False)
     yield from (_name("layout", pattern) for pattern in pattern_of(some))
+
+
+def name_of_source(text: bytes) -> str | None:
+    """The name of what takes files and lines of code off behind loggers (log4j's `(%c) (%F:%L)`); None if there are
+    none.
+    """
+    return _name("suffix", SOURCE) if suffix_of(text) == SOURCE else None
 
 
 def name_of_wrap(text: bytes) -> str | None:

@@ -6,6 +6,8 @@ knows are events; the rest is `other`.
 
 from __future__ import annotations
 
+from udfs.rules.regex import late
+
 WHOLE_LOGGERS = (
     "state.change.logger",
     "kafka.controller",
@@ -21,6 +23,14 @@ WHOLE_LOGGERS = (
     "kafka.server.metadata.",
     "kafka-dump-log",
 )
+
+
+SCOPED_PREFIX = late(
+    rb"\[(?:Controller |QuorumController |Broker id=|Partition |\w*StateMachine |\w+ state machine on |RaftManager "
+    rb"|Topic Deletion Manager |ControllerEventThread |RequestSendThread |Channel manager |Controller-\d+-to-)"
+    rb"|Controller \d+ epoch |Broker \d+ |Partition \["
+)
+"""Prefixes of messages that only wholly scoped loggers write."""
 
 
 def covers(names: tuple[str, ...], logger: str) -> bool:

@@ -460,3 +460,29 @@ def test_lines_of_another_program_that_name_no_logger_are_no_records_of_kafkas(t
     text = "2024-01-15 10:00:00,000 [main] INFO [Job id=3] Starting\n"
     (surveyed,) = survey(str(log_file(tmp_path, text * 9)), {})
     assert (surveyed.status, surveyed.error) == ("no_records", None)
+
+
+# ---- levels that are cut short --------------------------------------------------------------------------------------
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+CUT_LEVELS = {  # layout -> letters of the level that may be left
+    f"[{{at}}] {{level}} {MESSAGE} ({NAME})": (1, 2, 3, 4),
+    f"{{at}} {{level}} {NAME}: {MESSAGE}": (1, 2, 3, 4),
+    f"{{at}} [{{level}}] [main] {NAME} - {MESSAGE}": (3, 4),
+    f"[{{at}}] [main] {{level}} {MESSAGE} ({NAME})": (3, 4),
+}
+
+
+@pytest.mark.parametrize(("layout", "letters"), [(layout, n) for layout, some in CUT_LEVELS.items() for n in some])
+def test_a_level_that_is_cut_short_is_that_level(layout: str, letters: int, tmp_path: Path) -> None:
+    lines = [layout.format(at="2024-01-15 10:00:00,000", level=level[:letters]) for level in LEVELS * 2]
+    path = log_file(tmp_path, "".join(f"{text}\n" for text in lines))
+    assert [level for _, level, *_ in read(path)[1]] == [*LEVELS * 2]
+    assert len(columnar_rows(path)) == 12
+    assert len(merge_lines(tmp_path, "--level", "WARN+")) == 6
+
+
+def test_a_level_that_is_cut_short_may_come_late(tmp_path: Path) -> None:
+    """Of `%.-4p` most levels are whole."""
+    late = line("10:00:01").replace("INFO", "ERRO")
+    log_file(tmp_path, (line("10:00:00") + "\n") * 5000 + late + "\n")
+    assert merge_lines(tmp_path, "--level", "WARN+") == [late]

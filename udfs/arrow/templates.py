@@ -30,6 +30,7 @@ from udfs.arrow.template_table import TemplateTable
 from udfs.logs.arrays import Longs
 from udfs.logs.framing import Frames
 from udfs.logs.layouts import Layout, read_head
+from udfs.logs.levels import full_level
 from udfs.logs.loggers import full_logger
 from udfs.logs.secrets import may_have_secrets
 from udfs.rules.drift import RuleMatch, find_match, may_drift_with_other_digits
@@ -217,7 +218,7 @@ def _head(layout: Layout, data: bytes, start: int, head_end: int, end: int) -> _
         spans = m.span("at") if m["at"] else (start, start), m.span("message") if message else (start, start)
         logger = full_logger(logger, message)
     at_span, message_span = ((first - start, last - start) for first, last in spans)
-    return _Head(at_span, message_span, prefix, level, logger or layout.logger.encode(), m is not None)
+    return _Head(at_span, message_span, prefix, full_level(level), logger or layout.logger.encode(), m is not None)
 
 
 def _template(head: _Head, first_line: bytes, may_be_shared: bool) -> tuple[LogTemplate, bool]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from udfs.logs.levels import full_level
 from udfs.logs.loggers import full_logger
 from udfs.rules.prefixes import SPLIT
 from udfs.rules.regex import late
@@ -271,11 +272,12 @@ def read_head(layout: Layout, data: bytes, start: int, head_end: int, end: int) 
         if m is None:
             return (b"", b"", data[start:head_end].lstrip(GLUE).rstrip(b"\r\n"), b"", b"", b"")
         parts = m.groupdict(b"")
+        parts["level"] = full_level(parts.get("level", b""))
         if not layout.logger and "logger" not in parts:
             parts["logger"] = full_logger(_last_logger(data, head_end, end), parts["message"])
         return tuple(parts.get(name, b"") for name in HEAD)  # type: ignore[return-value]  # six, as HEAD has
     at, level, message, prefix, word, logger = m.group(*_order(layout.head))
-    return at or b"", level, message, prefix, word, full_logger(logger, message)
+    return at or b"", full_level(level), message, prefix, word, full_logger(logger, message)
 
 
 @lru_cache(maxsize=64)

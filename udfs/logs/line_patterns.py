@@ -12,19 +12,22 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
+from udfs.logs.layouts import LAYOUTS, Layout
+from udfs.logs.levels import CUT, LEVELS, full_level, is_much_cut
 from udfs.logs.loggers import LOGGER_NAME, is_known_logger
-from udfs.logs.row_fields import LEVELS, spelled_out
+from udfs.logs.row_fields import spelled_out
 from udfs.logs.time_texts import DATED, ZONES, stamp
 from udfs.rules.prefixes import read_prefix
 from udfs.rules.regex import late
 
 _NAMES = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|NOTICE|CRITICAL"
 _LEVEL = late(rf"(?i)(?<![\w./-])(?:{_NAMES})(?![\w./-])")
+_CUT_LEVEL = late(rf"(?<![\w./-])(?:{CUT})(?![\w./-])")
 _AT = late(DATED)
 _GAP = 80  # and as many between them
 _HEAD = 220  # characters of a line in which time and level stand
 _TIME_ONLY = late(rf"^\W{{0,3}}\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\W.{{0,100}}\b(?:{_NAMES})\b", re.MULTILINE)
-_KNOWN = "|".join((_NAMES, *ZONES))
+_KNOWN = "|".join((_NAMES, CUT, *ZONES))
 _UNKNOWN_ZONE = late(rf"(?:{DATED}) ?(?:(?!(?:{_KNOWN})\])(?:[A-Z]{{3,5}}|[A-Z]\w+/\w+)\]|(?:AST|BST|CST|IST)\b)")
 
 
@@ -58,6 +61,38 @@ class PatternLines:
         return f"[{at}] {level} {message}{m['end']}".encode("utf-8", "surrogateescape")
 
 
+class FullLevels:
+    """Writes the levels of a named layout's lines, of which they have a letter or two, in full."""
+
+    def __init__(self, layout: str) -> None:
+        self._layout = next((some for some in LAYOUTS if some.name == layout), None)
+        if self._layout is None:
+            raise ValueError(f"{layout!r} is no layout; expected one such as 'apache'")
+
+    def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
+        """The same lines with levels in full."""
+        data = text.data
+        if not data:
+            return
+        begins = line_begins(data).tolist()
+        ends = [*begins[1:], len(data)]
+        units: list[Unit] = [(begin, "", self._full(data[begin:end])) for begin, end in zip(begins, ends, strict=True)]
+        yield from texts_of_units(units, text.places, len(data))
+
+    def _full(self, line: bytes) -> bytes:
+        assert self._layout is not None
+        m = self._layout.head.match(line) or self._layout.bare.match(line)
+        if m is None or not is_much_cut(m["level"]):
+            return line
+        return line[: m.start("level")] + full_level(m["level"]) + line[m.end("level") :]
+
+
+def has_much_cut_levels(text: bytes, layout: Layout) -> bool:
+    """Whether the levels of all lines of a named layout are cut to one letter or two."""
+    levels = {m["level"] for line in text.split(b"\n") if (m := layout.head.match(line))}
+    return bool(levels) and all(map(is_much_cut, levels))
+
+
 def _regex(pattern: str) -> str:
     """A pattern as a regular expression. Raises ValueError if it lacks a part."""
     if any(part not in pattern for part in ("%d", "%p", "%m")):
@@ -70,7 +105,7 @@ def _regex(pattern: str) -> str:
                 "[%t]": r"\[[^\]\n]*\]",
                 "%t": r"[^\s]*?",
                 "%d": rf"(?P<d>{DATED})",
-                "%p": rf"(?i:(?P<p>{_NAMES}))[ ]*",
+                "%p": rf"(?P<p>(?i:{_NAMES})|(?:{CUT})(?!\w))[ ]*",
                 "%c": r"(?P<c>[\w$-]+(?:\.[\w$-]+)*)(?::[\d?]+)?[ ]*",
             }.get(part, r"[ \t]+" if part.isspace() else re.escape(part))
         )
@@ -102,7 +137,7 @@ def pattern_of(text: bytes) -> list[str]:
 def _pattern_of_line(line: str) -> str | None:
     """The pattern of one line; None if it lacks time, level or logger."""
     at = _AT.search(line, 0, _HEAD)
-    level = _LEVEL.search(line, 0, _HEAD)
+    level = _LEVEL.search(line, 0, _HEAD) or _CUT_LEVEL.search(line, 0, _HEAD)
     logger = LOGGER_NAME.search(line)
     if at is None or level is None or stamp(at[0]) is None or _UNKNOWN_ZONE.search(line, 0, _HEAD):
         return None
@@ -147,7 +182,7 @@ def looks_first(line: bytes) -> bool:
     (True, False)
     """
     text = line[:_HEAD].decode("latin-1")
-    at, level = _AT.search(text), _LEVEL.search(text)
+    at, level = _AT.search(text), _LEVEL.search(text) or _CUT_LEVEL.search(text)
     if at is None or level is None:
         return False
     return at.start() <= _GAP and 0 < max(level.start() - at.end(), at.start() - level.end()) <= _GAP

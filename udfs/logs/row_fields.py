@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from udfs.logs.json_lines import goes_on
+from udfs.logs.levels import LEVELS
 from udfs.logs.loggers import LOGGER_NAME, full_logger
 from udfs.logs.time_texts import ZoneOfLines, stamp
 from udfs.rules.regex import late
@@ -23,13 +24,6 @@ from udfs.rules.regex import late
 Row = Mapping[str, Any]
 """Values by path: `a.b` for a key in an object, `a.0` for a place in a list; a value that is all of it has no path."""
 
-LEVELS = {
-    **{name: name for name in ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")},
-    "WARNING": "WARN", "INFORMATION": "INFO", "INFORMATIONAL": "INFO", "NOTICE": "INFO", "ERR": "ERROR",
-    "CRITICAL": "FATAL", "SEVERE": "ERROR", "7": "DEBUG", "6": "INFO", "5": "INFO", "4": "WARN", "3": "ERROR",
-    "2": "FATAL",
-}  # fmt: skip
-"""Names of levels, and syslog's numbers, as log4j's levels."""
 _SAFE = " @$:;*[]{}<>!?#|\\^~+'\""
 _DEEP = 12
 _LONG = 64

@@ -12,13 +12,15 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote, unquote
 
 from udfs.logs.json_scan import Path, json_strings
+from udfs.logs.levels import LEVELS
 from udfs.logs.line_order import HardWrapped, NewestFirst, wrap_of
-from udfs.logs.line_patterns import PatternLines, pattern_of
+from udfs.logs.line_patterns import FullLevels, PatternLines, pattern_of
 from udfs.logs.line_prefixes import SOURCE, Prefixed, Suffixed, prefix_of, suffix_of
 from udfs.logs.loggers import LOGGER_NAME
-from udfs.logs.row_fields import LEVELS, Row, RowFields, fields_of
+from udfs.logs.row_fields import Row, RowFields, fields_of
 from udfs.logs.rows import Delimited, JournalExport, JsonRows, RowReader, Rows, RubyHashes, rows_in
 
+Unwrapper = Rows | Prefixed | Suffixed | PatternLines | FullLevels | NewestFirst | HardWrapped
 LOOKED_AT = 64 << 10
 """Bytes of a text that are looked at."""
 _ROWS = 200
@@ -27,7 +29,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 
 # ---- by name --------------------------------------------------------------------------------------------------------
-def unwrapper(kind: str, parameters: str) -> Rows | Prefixed | Suffixed | PatternLines | NewestFirst | HardWrapped:
+def unwrapper(kind: str, parameters: str) -> Unwrapper:
     """The unwrapper of a name. Raises ValueError if there is none."""
     if kind in ("csv", "json-rows", "ruby", "export"):
         reader, _, fields = parameters.partition("&&")
@@ -39,6 +41,8 @@ def unwrapper(kind: str, parameters: str) -> Rows | Prefixed | Suffixed | Patter
         return Suffixed(re.compile(text.encode("utf-8", "surrogateescape") + rb"(?=\r?$)", re.MULTILINE))
     if kind == "layout":
         return PatternLines(text)
+    if kind == "levels":
+        return FullLevels(text)
     if kind == "newest-first":
         return NewestFirst(text)
     if kind == "wrapped":

@@ -74,7 +74,7 @@ class Filters:
         elif self.correlation_id is not None:
             literals = [b"%d" % self.correlation_id]
         elif 0 < len(self.levels) <= _MOST_LITERALS:
-            literals = [level.encode() for level in self.levels]
+            literals = self._begins_of_levels
         elif self.events and 0 < len(self._landmarks) <= _MOST_LITERALS and all(self._landmarks):
             literals = sorted(self._landmarks)
         return partial(literal_hits, literals) if literals else None
@@ -86,7 +86,7 @@ class Filters:
             if number is not None:
                 rows = _both(rows, rows_with(block, [str(number).encode()]))
         if self.levels:
-            rows = _both(rows, rows_with(block, [level.encode() for level in sorted(self.levels)]))
+            rows = _both(rows, rows_with(block, self._begins_of_levels))
         if self.events and layout is None and len(block) >= RULES_PAY_FROM and all(self._landmarks):
             rows = _both(rows, rows_with(block, sorted(self._landmarks)))
         sure: set[int] = set()
@@ -103,6 +103,11 @@ class Filters:
             if is_about and all(check(record) for check in checks):
                 wanted.append(row)
         return np.array(wanted, np.int64)
+
+    @property
+    def _begins_of_levels(self) -> list[bytes]:
+        """What of the names of the levels is there, too, where they are cut short."""
+        return [level[:3].encode() for level in sorted(self.levels)]
 
     @cached_property
     def _landmarks(self) -> set[bytes]:

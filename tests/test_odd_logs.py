@@ -486,3 +486,43 @@ def test_a_level_that_is_cut_short_may_come_late(tmp_path: Path) -> None:
     late = line("10:00:01").replace("INFO", "ERRO")
     log_file(tmp_path, (line("10:00:00") + "\n") * 5000 + late + "\n")
     assert merge_lines(tmp_path, "--level", "WARN+") == [late]
+
+
+# ---- a time before that of the line ---------------------------------------------------------------------------------
+OUTER = {  # a prefix with a time at which the line below was written, and that time in UTC
+    "stern": "kafka-1 kafka 2024-07-15T08:00:00.5Z ",
+    "RFC 5424": "<14>1 2024-07-15T08:00:00.500Z host-1 kafka 12 - - ",
+    "journalctl -o short-full": "Mon 2024-07-15 10:00:00 CEST host-1 kafka[12]: ",
+}
+INNER = {  # layouts of a line at 10:00 in Berlin
+    "apache": f"[2024-07-15 10:00:0{{}},000] INFO {MESSAGE} ({NAME})",
+    "thread": f"[2024-07-15 10:00:0{{}},000] [main] INFO {MESSAGE} ({NAME})",
+    "log4j": f"2024-07-15 10:00:0{{}},000 [main] INFO {NAME} - {MESSAGE}",
+}
+
+
+@pytest.mark.parametrize("outer", OUTER)
+@pytest.mark.parametrize("inner", INNER)
+def test_a_local_time_behind_a_prefix_gets_its_zone_from_that(outer: str, inner: str, tmp_path: Path) -> None:
+    text = "".join(OUTER[outer] + INNER[inner].format(i % 2) + "\n" for i in range(6))
+    expected = [f"2024-07-15 08:00:0{i % 2},000 KafkaController {MESSAGE}" for i in range(6)]
+    assert records(tmp_path, text) == expected
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_the_time_of_a_line_is_its_own_and_not_that_of_a_prefix(inner: str, tmp_path: Path) -> None:
+    """The collector came half a minute late; what it writes before a trace is none of the trace."""
+    outer = "{} 2024-07-15T10:00:30Z "
+    lines = [outer.format(f"host-{node}") + INNER[inner].format(node) for node in (1, 2) * 3]
+    lines += [outer.format("host-2") + more for more in ("java.io.IOException: gone", "\tat a.B.c(B.scala:1)")]
+    path = log_file(tmp_path, "".join(f"{text}\n" for text in lines))
+    _, some, _ = read(path)
+    assert sorted((as_text(at)[11:19], detail) for at, *_, detail in some) == [
+        *[("10:00:01", "")] * 3, *[("10:00:02", "")] * 2,
+        ("10:00:02", "java.io.IOException: gone\n\tat a.B.c(B.scala:1)"),
+    ]  # fmt: skip
+    (surveyed,) = survey(str(path), {})
+    (task,) = ranges(surveyed, "f")
+    with open_range(task) as stream:
+        batch = next(iter(read_range(stream, format_named(task.format), "UTC", "f", 0, None, 1)))
+    assert {*batch["channel"].to_pylist()} == {"host-1", "host-2"}

@@ -136,11 +136,11 @@ def pattern_of(text: bytes) -> list[str]:
 
 def _pattern_of_line(line: str) -> str | None:
     """The pattern of one line; None if it lacks time, level or logger."""
-    at = _AT.search(line, 0, _HEAD)
-    level = _LEVEL.search(line, 0, _HEAD) or _CUT_LEVEL.search(line, 0, _HEAD)
+    pair = _time_and_level(line)
     logger = LOGGER_NAME.search(line)
-    if at is None or level is None or stamp(at[0]) is None or _UNKNOWN_ZONE.search(line, 0, _HEAD):
+    if pair is None or stamp(pair[0][0]) is None or _UNKNOWN_ZONE.search(line, 0, _HEAD):
         return None
+    at, level = pair
     spans = [(*at.span(), "%d"), (*level.span(), "%p")]
     tail = ""
     trailing = re.search(r" \((?P<c>[\w.$-]+)(?::\d+)?\)(?P<t> *\[[^\]]*\])?\s*$", line)
@@ -173,6 +173,33 @@ def _pattern_of_line(line: str) -> str | None:
     separator = re.compile(r"\s*(?:[-:|>]+\s+)?|\s+").match(line, position)
     pattern = "".join([*parts, separator[0] if separator else "", "%m", tail])
     return None if "%t%" in pattern else pattern
+
+
+def _time_and_level(line: str) -> tuple[re.Match[str], re.Match[str]] | None:
+    """Time and level of a first line; None if it lacks one. Of several dates before the level the last is its own: who
+    wraps lines writes his before them.
+    """
+    level = _LEVEL.search(line, 0, _HEAD) or _CUT_LEVEL.search(line, 0, _HEAD)
+    times = list(_AT.finditer(line, 0, _HEAD))
+    if level is None or not times:
+        return None
+    before = [m for m in times if m.end() <= level.start()]
+    dates = [m for m in before if ":" in m[0]]  # others are numbers, which may be ids
+    return (dates or before or times)[-1 if dates else 0], level
+
+
+def begin_of_own(line: str) -> int:
+    """Where in a first line of any layout begins what the layout writes: at its time or its level. Of other lines 0.
+
+    >>> begin_of_own("host-1 2024-02-29T23:59:59Z [2024-02-29 23:59:59,999] [main] INFO x (a.B)")
+    28
+    """
+    pair = _time_and_level(line)
+    if pair is None:
+        return 0
+    first, second = sorted(m.span() for m in pair)
+    begin = first[0] - line[: first[0]].endswith(("[", "("))
+    return begin if 0 < second[0] - first[1] <= _GAP else 0
 
 
 def looks_first(line: bytes) -> bool:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
 from udfs.logs.layouts import LAYOUTS
-from udfs.logs.time_texts import ZONES, ZoneOfLines
+from udfs.logs.line_patterns import begin_of_own, looks_first
+from udfs.logs.time_texts import DATED, ZONES, ZoneOfLines
 from udfs.rules.regex import MANY_BYTES, late
 
 _LONGEST = 400
@@ -28,8 +29,9 @@ class Prefixed:
     """Takes off what a pattern matches at the begin of lines; its groups `c0`, `c1`, … say whose output a line is.
 
     A line without prefix is the output's of the line above. `is_quoted`: the line is in quotes, as JSON has them, and
-    what is behind it belongs to the prefix. `zones`: what makes the zone of each output's lines from group `at`, a time
-    with zone. Lines that syslog joined are parted again (`with_line_ends`).
+    what is behind it belongs to the prefix. `zones`: what makes the zone of each output's lines from the time in group
+    `at`, or, if there is no such group, from that in the prefix. Lines that syslog joined are parted again
+    (`with_line_ends`).
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Prefixed:
         self._groups = sorted(name for name in pattern.groupindex if name[0] == "c")
         self._zones = None if zones is None else defaultdict[str, ZoneOfLines](zones)
         self._has_parts = "part" in pattern.groupindex
+        self._has_time = "at" in pattern.groupindex
         self._channel = ""
 
     def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
@@ -62,12 +65,22 @@ class Prefixed:
                 line = _unescaped(quoted[1]) + b"\n"
             if self._has_parts and m["part"] == b"P":
                 line = line.rstrip(b"\r\n")
-            if self._zones is not None and m["at"]:
-                line = self._zones[channel].with_offset(line, m["at"].decode())
+            if self._zones is not None and (at := self._outer_time(m)):
+                line = self._zones[channel].with_offset(line, at)
             line = with_line_ends(line)
             units.append((begin, channel, line))
         self._channel = channel
         yield from texts_of_units(units, text.places, len(data))
+
+    def _outer_time(self, m: re.Match[bytes]) -> str:
+        """The time in a prefix; empty if it has none."""
+        if self._has_time:
+            return (m["at"] or b"").decode()
+        at = _DATED.search(m[0].decode("utf-8", "replace"))
+        return at[0] if at else ""
+
+
+_DATED = late(DATED)
 
 
 def with_line_ends(line: bytes) -> bytes:
@@ -125,21 +138,44 @@ def suffix_of(text: bytes) -> str | None:
 def prefix_of(text: bytes) -> str | None:
     """The pattern of the prefix of most lines of a text; a quote at its end says that the lines are quoted."""
     torn = [layout.torn for layout in LAYOUTS if layout.torn is not None]
-    prefixes: list[list[str]] = []
+    prefixes: list[str] = []
     lines = [line for line in text.split(b"\n") if line.strip()][: 4 * _LINES]
     for line in lines:
         begins = [m.start() for pattern in torn if (m := pattern.search(line, 1, _LONGEST))]
         if not begins and (m := _OBJECT.search(line, 1, _LONGEST)):
             begins = [m.start()]
         if begins:
-            prefixes.append(re.split(r"(\s+)", line[: min(begins)].decode("utf-8", "surrogateescape")))
+            prefixes.append(line[: min(begins)].decode("utf-8", "surrogateescape"))
         if len(prefixes) == _LINES:
             break
-    if len(prefixes) < 2 or len(prefixes) * 20 < len(lines):
+    return _pattern_of_most(prefixes, len(lines))
+
+
+def prefix_of_unknown(text: bytes) -> str | None:
+    """The pattern of the prefix of most lines in a layout that nobody knows; None if it may be the layout's own.
+
+    It is none of the layout's if it has a time, for the layout has one, too, or if further lines of records have it.
+    """
+    lines = [line for line in text.split(b"\n") if line.strip()][: 4 * _LINES]
+    texts = [line[:_LONGEST].decode("utf-8", "surrogateescape") for line in lines]
+    pattern = _pattern_of_most([some[:begin] for some in texts if (begin := begin_of_own(some))], len(lines))
+    if pattern is None:
         return None
-    count = Counter(map(len, prefixes)).most_common(1)[0][0]
-    columns = list(zip(*(tokens for tokens in prefixes if len(tokens) == count), strict=True))
-    return _pattern_of(columns)
+    match = re.compile(pattern.encode("utf-8", "surrogateescape")).match
+    further = [line for line in lines if not looks_first(line)]
+    prefixes = [m[0].decode("utf-8", "replace") for line in lines if (m := match(line))]
+    has_time = sum(_DATED.search(prefix) is not None for prefix in prefixes) * 2 > len(prefixes)
+    is_everywhere = len(further) > 2 and sum(match(line) is not None for line in further) * 2 > len(further)
+    return pattern if has_time or is_everywhere else None
+
+
+def _pattern_of_most(prefixes: Sequence[str], lines: int) -> str | None:
+    """The pattern of the texts before some of so many lines; None if they are few, or not alike."""
+    tokens = [re.split(r"(\s+)", prefix) for prefix in prefixes[:_LINES]]
+    if len(tokens) < 2 or len(tokens) * 20 < lines:
+        return None
+    count = Counter(map(len, tokens)).most_common(1)[0][0]
+    return _pattern_of(list(zip(*(some for some in tokens if len(some) == count), strict=True)))
 
 
 def _pattern_of(columns: Sequence[tuple[str, ...]]) -> str | None:
@@ -156,7 +192,7 @@ def _pattern_of(columns: Sequence[tuple[str, ...]]) -> str | None:
         elif len(different) == 1:  # a host with a number: others may come later
             parts.append(f"(?P<c{hosts}>{_literal(different[0])})")
             hosts += 1
-        elif all(map(_HOST.fullmatch, different)) and len(different) * 3 <= len(column):
+        elif all(map(_is_host, different)) and len(different) * 3 <= len(column):
             parts.append(f"(?P<c{hosts}>{_shaped(different) or _charset(different)})")
             hosts += 1
         else:
@@ -165,6 +201,11 @@ def _pattern_of(columns: Sequence[tuple[str, ...]]) -> str | None:
                 return None
             parts.append(pattern or r"\S+")
     return "".join(parts) or None
+
+
+def _is_host(text: str) -> bool:
+    """Whether a text may be a host's name, and is no day, month or zone."""
+    return _HOST.fullmatch(text) is not None and not _PASSING.fullmatch(text)
 
 
 def _shaped(texts: Sequence[str]) -> str | None:

@@ -14,6 +14,7 @@ from udfs.rules.regex import late
 _LINES = 2000
 _THREAD = late(rb"\[[^=\]]*\]")
 _ZONED = late(r"(?<=[(&])zoned\)$")
+_CLOCK = r"\d+:\d+"  # as prefixes have times
 _ROWS = ("csv", "json-rows", "ruby", "export", "json")
 """Wrappers whose pieces are rows, in the order in which they were sorted."""
 
@@ -80,6 +81,8 @@ def _zoned_names(wrapper: str) -> list[str]:
         part = parts[i]
         kind, _, rest = part.partition("(")
         other = ZONED.get(part)
+        if kind == "prefix" and _CLOCK in rest:
+            other = f"prefix-zoned({rest}"
         if other is None and kind in _ROWS and "&&" in rest:
             reader, _, fields = rest.removesuffix(")").partition("&&")
             with_zone = zoned(RowFields.named(fields))
@@ -95,7 +98,8 @@ def _is_zoned(text: bytes, wrapper: str, layout: Layout) -> bool:
     Each line shows it for itself: by its wrapper's time it has an offset, or it was noted whenever. Where more were
     noted whenever than have an offset that is not nought, these have it by chance.
     """
-    alone = "/".join(_ZONED.sub("zoned&alone)", part) for part in wrapper.split("/"))
+    parts = (part.replace("prefix-zoned(", "prefix-alone(", 1) for part in wrapper.split("/"))
+    alone = "/".join(_ZONED.sub("zoned&alone)", part) for part in parts)
     zones = [
         m["at"][19:].lstrip(b",.:0123456789").strip()
         for lines in _lines_by_channel(text, alone)

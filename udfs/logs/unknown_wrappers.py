@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from urllib.parse import quote, unquote
 
 from udfs.logs.json_scan import Path, json_strings
 from udfs.logs.levels import LEVELS
 from udfs.logs.line_order import HardWrapped, NewestFirst, wrap_of
 from udfs.logs.line_patterns import FullLevels, PatternLines, pattern_of
-from udfs.logs.line_prefixes import SOURCE, Prefixed, Suffixed, prefix_of, suffix_of
+from udfs.logs.line_prefixes import SOURCE, Prefixed, Suffixed, prefix_of, prefix_of_unknown, suffix_of
 from udfs.logs.loggers import LOGGER_NAME
 from udfs.logs.row_fields import Row, RowFields, fields_of
 from udfs.logs.rows import Delimited, JournalExport, JsonRows, RowReader, Rows, RubyHashes, rows_in
+from udfs.logs.time_texts import ZoneOfLines
 
 Unwrapper = Rows | Prefixed | Suffixed | PatternLines | FullLevels | NewestFirst | HardWrapped
 LOOKED_AT = 64 << 10
 """Bytes of a text that are looked at."""
 _ROWS = 200
 _SAFE = " @$:;*[]{}<>!?#|\\^~+'\",=-"
+_PREFIXES: Mapping[str, Callable[[], ZoneOfLines] | None] = {
+    "prefix": None, "prefix-zoned": ZoneOfLines, "prefix-alone": partial(ZoneOfLines, alone=True)
+}  # fmt: skip
 _DELIMITERS = (",", ";", "\t", "|")
 
 
@@ -35,8 +40,9 @@ def unwrapper(kind: str, parameters: str) -> Unwrapper:
         reader, _, fields = parameters.partition("&&")
         return Rows(_reader(kind, reader), RowFields.named(fields))
     text = parameters.replace("~1", "/").replace("~0", "~")
-    if kind == "prefix":
-        return Prefixed(re.compile(text.encode("utf-8", "surrogateescape"), re.MULTILINE), text.endswith('"'))
+    if kind in _PREFIXES:
+        pattern = re.compile(text.encode("utf-8", "surrogateescape"), re.MULTILINE)
+        return Prefixed(pattern, text.endswith('"'), _PREFIXES[kind])
     if kind == "suffix":
         return Suffixed(re.compile(text.encode("utf-8", "surrogateescape") + rb"(?=\r?$)", re.MULTILINE))
     if kind == "layout":
@@ -81,6 +87,9 @@ def names_for(text: bytes) -> Iterator[str]:
         yield _name("suffix", suffix)
     yield from _tables(some, quoted=True)
     prefix = prefix_of(some)
+    if prefix:
+        yield _name("prefix", prefix)
+    prefix = prefix_of_unknown(some)
     if prefix:
         yield _name("prefix", prefix)
     yield from _tables(some, quoted=False)

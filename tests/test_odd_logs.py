@@ -526,3 +526,26 @@ def test_the_time_of_a_line_is_its_own_and_not_that_of_a_prefix(inner: str, tmp_
     with open_range(task) as stream:
         batch = next(iter(read_range(stream, format_named(task.format), "UTC", "f", 0, None, 1)))
     assert {*batch["channel"].to_pylist()} == {"host-1", "host-2"}
+
+
+# ---- a prefix that comes late ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("names", [("alpha", "beta"), ("kafka-0", "broker-controller-1"), ("kafka-0", "kafka-east.a")])
+@pytest.mark.parametrize("text", [line("10:00:00"), INNER["thread"].format(0), json_event(0).rstrip()])
+def test_another_name_may_stand_in_a_prefix_later(names: tuple[str, str], text: str, tmp_path: Path) -> None:
+    """More lines of the first one than are looked at; a trace of each that is interleaved shows which is whose."""
+    early, late = (f"{name} kafka " for name in names)
+    trace = "java.io.IOException: gone"
+    lines = [early + text] * 1500 + [late + text, early + text]
+    if not text.startswith("{"):
+        lines = [early + text, *[early + trace] * 3, *lines[1:], late + trace, early + trace]
+    _, some, size = read(path := log_file(tmp_path, "".join(f"{each}\n" for each in lines)))
+    assert len(some) == 1502
+    assert size == path.stat().st_size
+    details = sorted(detail for *_, detail in some if detail)
+    assert details == ([] if text.startswith("{") else [trace, trace, "\n".join([trace] * 3)])
+
+
+def test_a_line_that_another_writer_tore_has_no_prefix_but_a_name_in_the_same_place(tmp_path: Path) -> None:
+    lines = [f"alpha kafka {line('10:00:00')}"] * 9 + ["of the record above, and " + line("10:00:00")]
+    _, some, _ = read(log_file(tmp_path, "".join(f"{text}\n" for text in lines)))
+    assert [detail for *_, detail in some] == [""] * 8 + ["of the record above, and ", ""]

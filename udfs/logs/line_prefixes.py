@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
 from udfs.logs.layouts import LAYOUTS
@@ -38,11 +39,11 @@ class Prefixed:
         self, pattern: re.Pattern[bytes], is_quoted: bool = False, zones: Callable[[], ZoneOfLines] | None = None
     ) -> None:
         self._pattern, self._is_quoted = pattern, is_quoted
-        self._groups = sorted(name for name in pattern.groupindex if name[0] == "c")
         self._zones = None if zones is None else defaultdict[str, ZoneOfLines](zones)
         self._has_parts = "part" in pattern.groupindex
         self._has_time = "at" in pattern.groupindex
         self._channel = ""
+        self._others = _OtherPrefixes() if all(re.fullmatch(r"c\d+", name) for name in pattern.groupindex) else None
 
     def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
         """The lines without it, by output."""
@@ -55,12 +56,15 @@ class Prefixed:
         channel = self._channel
         for begin, end in zip(begins, [*begins[1:], len(data)], strict=True):
             m = match(data, begin, end)
+            if m is None and self._others is not None:
+                m = self._others.match(data[begin:end])
+            elif self._others is not None:
+                self._others.usual = m
             if m is None:
                 units.append((begin, channel, data[begin:end]))
                 continue
-            if self._groups:
-                channel = b"/".join(m[name] for name in self._groups).decode("utf-8", "backslashreplace")
-            line = data[m.end() : end]
+            channel = b"/".join(m[name] for name in _channel_groups(m.re)).decode("utf-8", "backslashreplace")
+            line = data[begin + m.end() - m.pos : end]
             if self._is_quoted and (quoted := _IN_QUOTES.match(line)):
                 line = _unescaped(quoted[1]) + b"\n"
             if self._has_parts and m["part"] == b"P":
@@ -80,6 +84,58 @@ class Prefixed:
         return at[0] if at else ""
 
 
+@cache
+def _channel_groups(pattern: re.Pattern[bytes]) -> list[str]:
+    return sorted(name for name in pattern.groupindex if name[0] == "c")
+
+
+class _OtherPrefixes:
+    """Prefixes that are as the usual one but for names of hosts, which come later than what was looked at.
+
+    Such a name shows before the begin of a record; from there on it is taken off all lines.
+    """
+
+    def __init__(self) -> None:
+        self.usual: re.Match[bytes] | None = None  # the last one
+        self._patterns: list[re.Pattern[bytes]] = []
+
+    def match(self, line: bytes) -> re.Match[bytes] | None:
+        """The match with such a prefix at the begin of a line; None if there is none."""
+        for pattern in self._patterns:
+            if m := pattern.match(line):
+                return m
+        if self.usual is None or len(self._patterns) == _MOST_OTHERS or not (size := _size_before_record(line)):
+            return None
+        other = self._like_usual(line[:size].decode("utf-8", "surrogateescape"))
+        if other is None:
+            return None
+        self._patterns.append(re.compile(other.encode("utf-8", "surrogateescape"), re.MULTILINE))
+        return self._patterns[-1].match(line)
+
+    def _like_usual(self, text: str) -> str | None:
+        """The pattern of a prefix that differs from the usual one in names of hosts alone; None if it is no such."""
+        assert self.usual is not None
+        usual = re.split(r"(\s+)", self.usual[0].decode("utf-8", "surrogateescape"))
+        tokens = re.split(r"(\s+)", text)
+        spans = [self.usual.span(name) for name in _channel_groups(self.usual.re)]
+        if len(tokens) != len(usual):
+            return None
+        parts: list[str] = []
+        position = self.usual.start()
+        for i, (token, of_usual) in enumerate(zip(tokens, usual, strict=True)):
+            end = position + len(of_usual.encode("utf-8", "surrogateescape"))
+            is_alike = re.fullmatch(_literal(of_usual), token) is not None
+            if not is_alike and not (_is_host(token) and _is_host(of_usual)):
+                return None
+            if not is_alike or any(position <= begin < end for begin, _ in spans):
+                parts.append(f"(?P<c{i:03}>{_literal(token)})")
+            else:
+                parts.append(f"(?:{token}|(?=\\r?$))" if i == len(tokens) - 2 and not tokens[-1] else _literal(token))
+            position = end
+        return "".join(parts)
+
+
+_MOST_OTHERS = 100
 _DATED = late(DATED)
 
 
@@ -135,17 +191,31 @@ def suffix_of(text: bytes) -> str | None:
     return SOURCE if all(re.fullmatch(SOURCE, suffix) for suffix in suffixes) else _shaped(sorted({*suffixes}))
 
 
+def _size_before_known(line: bytes) -> int:
+    """How many bytes of a line are before the begin of a record in a known layout, or else of an object; 0: none is."""
+    torn = (layout.torn for layout in LAYOUTS if layout.torn is not None)
+    begins = [m.start() for pattern in torn if (m := pattern.search(line, 1, _LONGEST))]
+    if not begins and (m := _OBJECT.search(line, 1, _LONGEST)):
+        begins = [m.start()]
+    return min(begins, default=0)
+
+
+def _size_before_record(line: bytes) -> int:
+    """The same for any layout."""
+    begin = _size_before_known(line)
+    if begin:
+        return begin
+    text = line[:_LONGEST].decode("utf-8", "surrogateescape")
+    return len(text[: begin_of_own(text)].encode("utf-8", "surrogateescape"))
+
+
 def prefix_of(text: bytes) -> str | None:
     """The pattern of the prefix of most lines of a text; a quote at its end says that the lines are quoted."""
-    torn = [layout.torn for layout in LAYOUTS if layout.torn is not None]
     prefixes: list[str] = []
     lines = [line for line in text.split(b"\n") if line.strip()][: 4 * _LINES]
     for line in lines:
-        begins = [m.start() for pattern in torn if (m := pattern.search(line, 1, _LONGEST))]
-        if not begins and (m := _OBJECT.search(line, 1, _LONGEST)):
-            begins = [m.start()]
-        if begins:
-            prefixes.append(line[: min(begins)].decode("utf-8", "surrogateescape"))
+        if size := _size_before_known(line):
+            prefixes.append(line[:size].decode("utf-8", "surrogateescape"))
         if len(prefixes) == _LINES:
             break
     return _pattern_of_most(prefixes, len(lines))

@@ -24,7 +24,9 @@ CASES: dict[str, tuple[bytes, int | None]] = {  # a stream -> at which byte anot
     "far behind": (APACHE * 9000 + CLOUDERA * 9000, len(APACHE) * 9000),
     "a stack trace": (APACHE * 3 + TRACE, None),
     "one line that a record quotes": (APACHE * 3 + CLOUDERA, None),
-    "which goes on as it was": (APACHE * 3 + CLOUDERA * 3 + APACHE * 200, None),
+    "which goes on as it was": (APACHE * 3 + CLOUDERA * 3 + APACHE * 200, len(APACHE) * 3),
+    "in turn": ((APACHE + CLOUDERA) * 100, len(APACHE)),
+    "before most": (CLOUDERA * 50 + APACHE * 100, 0),
     "in the other order": (CLOUDERA * 3 + APACHE * 2, len(CLOUDERA) * 3),
 }
 
@@ -36,12 +38,33 @@ def test_where_another_form_begins(case: str, tmp_path: Path) -> None:
     if begin is None:
         assert doubt is None
     else:
-        form = "cloudera" if data.startswith(APACHE) else "apache"
+        form = "cloudera" if data.startswith(APACHE) or case == "before most" else "apache"
         assert doubt is not None
         assert doubt.endswith(f" on are in another form ({form}), and are not read as records")
         offset = int(doubt.removeprefix("lines from byte ").partition(" ")[0].replace(",", ""))
         assert begin <= offset <= begin + (1 << 20)
         assert (offset - begin) % len(CLOUDERA if form == "cloudera" else APACHE) == 0
+
+
+STRIMZI = b"2024-01-15 11:00:00,000 INFO [Controller id=1] Starting (kafka.controller.KafkaController) [main]\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "form", "offset"),
+    [
+        (b"kafka-0  | " + APACHE, b"kafka-1  | " + STRIMZI, "strimzi", len(APACHE) + 11),
+        (b"kafka-0  | " + APACHE, b"kafka-1  | " + THREADS, "layout([%d] [%t] %p %m (%c))/apache", len(APACHE) + 11),
+        (JSON, STRIMZI, "strimzi", len(JSON)),
+        (CLOUDERA, STRIMZI, "strimzi", len(CLOUDERA)),
+    ],
+    ids=["compose", "compose, threads", "JSON", "a layout that begins alike"],
+)
+def test_a_form_inside_of_wrappers_is_another_one(
+    first: bytes, later: bytes, form: str, offset: int, tmp_path: Path
+) -> None:
+    """The outputs take turns."""
+    doubt = survey(write(tmp_path / "all.log", (first + later) * 2 + first * 3)).doubt
+    assert doubt == f"lines from byte {offset} on are in another form ({form}), and are not read as records"
 
 
 @pytest.mark.parametrize(

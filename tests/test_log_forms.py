@@ -62,6 +62,8 @@ def outcome(name: str, folder: Path) -> tuple[str, str, str]:
         return f"{size} bytes of {sum(surveyed.size for surveyed in surveys)}", formats, sentence
     if sentence and not records:
         return "refused", formats, sentence
+    if any(surveyed.doubt for surveyed in surveys):
+        return str([surveyed.doubt for surveyed in surveys]), formats, sentence
     wanted = sorted(expected())
     if name in LOSSY:
         wanted = sorted((at, "DEBUG" if level == "TRACE" else level, *rest) for at, level, *rest in wanted)  # type: ignore[misc]

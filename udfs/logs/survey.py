@@ -27,7 +27,7 @@ from udfs.logs.dst import AmbiguousTimeFinder, passes_in_stream
 from udfs.logs.formats import Format, format_of, is_complete, splittable, why_unread
 from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.holes import hole_size
-from udfs.logs.later_forms import WINDOW, later_form
+from udfs.logs.later_forms import FIRST_WINDOW, WINDOW, later_form
 from udfs.logs.limits import LIMITS, Limits
 from udfs.logs.paths import Source, node_of_path
 from udfs.logs.sources import Opened, Refusal, walk_bundle
@@ -261,7 +261,8 @@ class _Reader:
             self._folds.feed(bytes(buffer[:count]), self._size)
         cut = _line_end(self.format, buffer, count, self._size)
         if count > WINDOW:
-            self._look_for_later(bytes(buffer[:WINDOW]), self._size)
+            size = WINDOW if self._size else min(count, FIRST_WINDOW)
+            self._look_for_later(bytes(buffer[:size]), self._size)
         self._last = (self._last + bytes(buffer[max(count - WINDOW, 0) : count]))[-WINDOW:]
         self._size += count
         if cut:
@@ -297,7 +298,7 @@ class _Reader:
 
     def _look_for_later(self, window: bytes, offset: int) -> None:
         """Whether lines of another form are in a part of the stream."""
-        if self.format is not None and self._later is None and (later := later_form(window, self.format)):
+        if self.format is not None and self._later is None and (later := later_form(window, self.format, not offset)):
             self._later = offset + later[0], later[1]
 
     @property

@@ -549,3 +549,35 @@ def test_a_line_that_another_writer_tore_has_no_prefix_but_a_name_in_the_same_pl
     lines = [f"alpha kafka {line('10:00:00')}"] * 9 + ["of the record above, and " + line("10:00:00")]
     _, some, _ = read(log_file(tmp_path, "".join(f"{text}\n" for text in lines)))
     assert [detail for *_, detail in some] == [""] * 8 + ["of the record above, and ", ""]
+
+
+# ---- stack traces ---------------------------------------------------------------------------------------------------
+TRACE = "java.io.IOException: gone\n\tat kafka.server.KafkaApis.handle(KafkaApis.scala:180)"
+WITH_TRACE: dict[str, dict[str, object]] = {
+    "stack": {"stack": TRACE},
+    "a name of its own, nested": {"failure": {"at": TRACE}},
+    "behind the message": {"full_message": f"{MESSAGE}\n{TRACE}"},
+    "with the whole line": {"original": f"{line('10:00:00')}\n{TRACE}"},
+    "in the message, too": {"message": f"{MESSAGE}\n{TRACE}", "original": f"{line('10:00:00')}\n{TRACE}"},
+}
+
+
+@pytest.mark.parametrize("case", WITH_TRACE)
+@pytest.mark.parametrize("names", [("ts", "level", "logger", "message"), ("when", "lvl", "from", "said")])
+def test_a_stack_trace_in_json_may_come_late_and_be_called_anything(
+    case: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    values = {"ts": 1705312800.5, "level": "INFO", "logger": NAME, "message": MESSAGE}
+    late = {**values, **WITH_TRACE[case]}
+    new = dict(zip(values, names, strict=True))
+    rows = [{new.get(key, key): value for key, value in row.items()} for row in [*[values] * 500, late]]
+    _, some, _ = read(log_file(tmp_path, "".join(json.dumps(row) + "\n" for row in rows)))
+    assert [detail for *_, detail in some] == [""] * 500 + [TRACE]
+
+
+@pytest.mark.parametrize("form", ["2024-07-15T10:00:00Z\t{}", "{}\t", "{}"])
+def test_tabs_around_lines_do_not_take_calls_of_a_trace_away(form: str, tmp_path: Path) -> None:
+    firsts = [INNER["thread"].format(0).replace("[main]", f"[{'x' * i}]") for i in (1, 5, 9)]
+    lines = [text for first in firsts for text in (first, *TRACE.split("\n"))]
+    _, some, _ = read(log_file(tmp_path, "".join(form.format(text) + "\n" for text in lines)))
+    assert [detail for *_, detail in some] == [TRACE] * 3

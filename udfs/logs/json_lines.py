@@ -220,8 +220,8 @@ def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
         first, *more = text.rstrip("\r\n").split("\n")
         named = f" ({_full(logger, first)})" if isinstance(logger, str) else ""
         traces = ("stack_trace", "thrown.extendedStackTrace", "thrown", "throwable", "exception.stacktrace",
-                  "exception", "error.stack_trace", "stacktrace")  # fmt: skip
-        trace = _first(event, *traces)
+                  "exception", "error.stack_trace", "stacktrace", "stack")  # fmt: skip
+        trace = _first(event, *traces) or (trace_among(event, text) if named else None)
         if isinstance(trace, list):
             trace = "\n".join(map(str, trace))
         if trace:
@@ -229,6 +229,28 @@ def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
         line = f"[{at}] {level.strip().upper()} {first.rstrip(chr(13))}{named}"
         return name, _utf8("\n".join([line, *more, ""]))
     return name, _utf8(text if text.endswith("\n") else text + "\n")
+
+
+def trace_among(values: Mapping[str, Any], message: str, depth: int = 4) -> str | None:
+    """The stack trace among some values, whatever it is called, without its first line if that has the message; None if
+    there is none, or if the message has it.
+    """
+    if "\n" in message and FRAMES.search(message):
+        return None
+    for value in values.values():
+        if depth and isinstance(value, dict) and (inner := trace_among(value, message, depth - 1)):
+            return inner
+        if isinstance(value, str) and "\n" in value and FRAMES.search(value):
+            first, _, rest = value.partition("\n")
+            if message and message.split("\n", 1)[0] in first:
+                return rest
+            if not _STAMPED(first):  # else it is a line of its own
+                return value
+    return None
+
+
+FRAMES = late(r"(?m)^\s+at [\w.$/<>]+\(")
+"""A stack trace's calls."""
 
 
 def _full(logger: str, message: str) -> str:

@@ -184,7 +184,11 @@ _BEHIND_LOGGER = late(
 
 
 def suffix_of(text: bytes) -> str | None:
-    """The pattern of what stands behind the loggers of most lines that end in one; None if it is not of one kind."""
+    """The pattern of what stands behind the loggers of most lines that end in one, or of tabs that end most lines; None
+    if it is not of one kind.
+    """
+    if text.count(b"\t\n") * 5 > text.count(b"\n") * 4:
+        return r"\t+"
     suffixes = [m[1].decode("utf-8", "surrogateescape") for m in _BEHIND_LOGGER.finditer(text)][:_LINES]
     if len(suffixes) < 3 or len(suffixes) * 20 < text.count(b"\n"):
         return None

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
-from udfs.logs.json_lines import goes_on
+from udfs.logs.json_lines import FRAMES, goes_on, trace_among
 from udfs.logs.levels import LEVELS
 from udfs.logs.loggers import LOGGER_NAME, full_logger
 from udfs.logs.time_texts import ZoneOfLines, stamp
@@ -134,8 +134,9 @@ class RowFields:
         if at is None or level is None or not logger:
             return message
         first, *more = message.rstrip("\r\n").split("\n")
-        if self.trace is not None and row.get(self.trace):
-            more += _text(row[self.trace]).rstrip("\r\n").split("\n")
+        trace = row.get(self.trace) if self.trace is not None else trace_among(row, message)
+        if trace:
+            more += _text(trace).rstrip("\r\n").split("\n")
         return "\n".join([f"[{at}] {level} {first.rstrip(chr(13))} ({spelled_out(logger, first)})", *more, ""])
 
 
@@ -157,7 +158,6 @@ _ORIGIN = late(
     r"|container\b|unit"
 )
 _FILE = late(r"(?i)file\.?path|filename|file\b|^source$|\bpath\b|log_?file")
-_FRAMES = late(r"(?m)^\s+at [\w.$/<>]+\(")
 
 
 def fields_of(rows: Sequence[Row], most: int = 3) -> list[RowFields]:
@@ -191,7 +191,7 @@ def _composed(
         return None
     logger = max(loggers, key=lambda path: (names[path], sum(map(len, columns[path]))))
     level = max(levels, key=lambda path: (not columns[path][0].isdigit(), len({*columns[path]})))
-    trace = next((path for path, values in columns.items() if path in texts and any(map(_FRAMES.search, values))), None)
+    trace = next((path for path, values in columns.items() if path in texts and any(map(FRAMES.search, values))), None)
     likely = [path for path in texts if re.fullmatch(r"(?i).*(message|msg|text|line|body)", path)]
     often = [path for path in likely if len(columns[path]) * 2 >= len(columns[logger])] or [
         path for path in texts if len(columns[path]) * 2 >= len(columns[logger])

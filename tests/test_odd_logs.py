@@ -581,3 +581,17 @@ def test_tabs_around_lines_do_not_take_calls_of_a_trace_away(form: str, tmp_path
     lines = [text for first in firsts for text in (first, *TRACE.split("\n"))]
     _, some, _ = read(log_file(tmp_path, "".join(form.format(text) + "\n" for text in lines)))
     assert [detail for *_, detail in some] == [TRACE] * 3
+
+
+# ---- times that were taken for none ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("layout", [f"[{{}}] INFO {MESSAGE} ({NAME})", f"{{}} [main] INFO {NAME} - {MESSAGE}"])
+@pytest.mark.parametrize("at", ["20240115T100000,000", "20240115T100000.000Z", "20240115T120000,000+0200"])
+def test_a_compact_time_is_read(layout: str, at: str, tmp_path: Path) -> None:
+    assert records(tmp_path, (layout.format(at) + "\n") * 3) == [GOOD] * 3
+
+
+def test_a_count_from_the_start_of_a_program_is_no_time(tmp_path: Path) -> None:
+    (surveyed,) = survey(str(log_file(tmp_path, f"12345 [main] INFO {NAME} - {MESSAGE}\n" * 3)), {})
+    assert surveyed.status == "refused"
+    assert surveyed.error is not None
+    assert "its lines count the time from the start of their program" in surveyed.error

@@ -9,7 +9,7 @@ from udfs.logs.encodings import decoded, encoding_of
 from udfs.logs.json_scan import is_cut_document
 from udfs.logs.layouts import APACHE, LAYOUTS, Layout, count_heads, count_starts, read_head
 from udfs.logs.line_order import is_wrapped_at_blanks
-from udfs.logs.line_patterns import has_much_cut_levels, lacks_dates, names_unknown_zone
+from udfs.logs.line_patterns import counts_from_start, has_much_cut_levels, lacks_dates, names_unknown_zone
 from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.orders import pattern_of_thread, with_order
 from udfs.logs.soundness import is_sound, lacks_loggers, names_loggers
@@ -97,6 +97,8 @@ def why_unread(sample: bytes) -> str | None:
     text = decoded(sample, encoding_of(sample))
     characters = text.decode("utf-8", "replace")
     names = (m for m in LOGGER_NAME.finditer(characters) if is_known_logger(m[0]))
+    if counts_from_start(text) and is_known_logger(next(LOGGER_NAME.finditer(characters), [""])[0]):
+        return "its lines count the time from the start of their program"
     if not any(_TIME_NEARBY.search(characters, max(m.start() - _NEAR, 0), m.end() + _NEAR) for m in names):
         return "its lines name no logger of Kafka's" if lacks_loggers(text) else None  # a configuration names some, too
     if is_wrapped_at_blanks(text):

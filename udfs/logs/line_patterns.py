@@ -24,9 +24,11 @@ _NAMES = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|NOTICE|CRITICAL"
 _LEVEL = late(rf"(?i)(?<![\w./-])(?:{_NAMES})(?![\w./-])")
 _CUT_LEVEL = late(rf"(?<![\w./-])(?:{CUT})(?![\w./-])")
 _AT = late(DATED)
+_COUNT = late(r"[\d.]+")
 _GAP = 80  # and as many between them
 _HEAD = 220  # characters of a line in which time and level stand
 _TIME_ONLY = late(rf"^\W{{0,3}}\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\W.{{0,100}}\b(?:{_NAMES})\b", re.MULTILINE)
+_SINCE_START = late(rf"^\d{{1,12}} +\[[^\]\n]+\] +(?:{_NAMES}) ", re.MULTILINE)
 _KNOWN = "|".join((_NAMES, CUT, *ZONES))
 _UNKNOWN_ZONE = late(rf"(?:{DATED}) ?(?:(?!(?:{_KNOWN})\])(?:[A-Z]{{3,5}}|[A-Z]\w+/\w+)\]|(?:AST|BST|CST|IST)\b)")
 
@@ -184,7 +186,7 @@ def _time_and_level(line: str) -> tuple[re.Match[str], re.Match[str]] | None:
     if level is None or not times:
         return None
     before = [m for m in times if m.end() <= level.start()]
-    dates = [m for m in before if ":" in m[0]]  # others are numbers, which may be ids
+    dates = [m for m in before if not _COUNT.fullmatch(m[0])]  # others are numbers, which may be ids
     return (dates or before or times)[-1 if dates else 0], level
 
 
@@ -227,6 +229,11 @@ def _is_prefix(bracket: str) -> bool:
 def names_unknown_zone(text: bytes) -> bool:
     """Whether times of lines name a zone of which it is not known that it means one offset from UTC."""
     return _UNKNOWN_ZONE.search(text.decode("utf-8", "surrogateescape")) is not None
+
+
+def counts_from_start(text: bytes) -> bool:
+    """Whether lines have the milliseconds since their program began (log4j's `%r`) in place of a time."""
+    return _SINCE_START.search(text.decode("utf-8", "surrogateescape")) is not None
 
 
 def lacks_dates(text: bytes) -> bool:

@@ -23,6 +23,7 @@ _ZONED = rf"(?:(?:utc|gmt)?[+-]\d\d(?::?\d\d)?|(?:utc|gmt)[+-]\d|{_NAMES})(?![a-
 _ZONE = rf"(?: ?{_ZONED})?"
 _FORMS = (
     rf"\d{{4}}[-/.]\d\d[-/.]\d\d(?:t| +|_){_CLOCK}{_ZONE}",
+    rf"(?<!\d)20\d{{6}}t\d{{6}}(?:[.,]\d{{1,9}})?{_ZONE}",  # log4j's COMPACT
     rf"\d{{1,2}}/{_MONTH}/\d{{4}}[: ]{_CLOCK}{_ZONE}",  # common log format
     rf"\d{{1,2}}[ -]{_MONTH}[ -]\d{{4}},? {_CLOCK}{_ZONE}",
     rf"(?:[a-z]{{3}},? )?{_MONTH} +\d{{1,2}},? \d{{4}},?(?: @)? {_CLOCK}{_ZONE}",  # Kibana
@@ -41,6 +42,7 @@ _PARTS = late(
     rf" ?(?P<zone>{_ZONED})?(?: (?P<y5>\d{{4}}))?",
     re.IGNORECASE,
 )
+_COMPACT = late(r"\A(20\d\d)(\d\d)(\d\d)[Tt](\d\d)(\d\d)(\d\d)(?!\d)")
 _COUNTED = late(_COUNTS + r"|\d{10}|-?\d{1,18}(?:\.\d+)?(?:e[+-]?\d+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST = 1e20  # nanoseconds of what has fewer seconds than 12 digits
@@ -56,7 +58,7 @@ def stamp(text: str) -> str | None:
     text = text.strip()
     if _COUNTED.fullmatch(text):
         return _counted(text)
-    m = _PARTS.fullmatch(text)
+    m = _PARTS.fullmatch(_COMPACT.sub(r"\1-\2-\3T\4:\5:\6", text))
     if m is None:
         return None
     part = m.groupdict()

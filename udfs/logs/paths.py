@@ -151,9 +151,14 @@ def name_on_disk(path: str) -> str:
 
 
 _WORDS = "kafka|broker|brokers|controller|controllers|node|server|combined|mixed|dual-role"
-_FOLDER = late(rf"(?:.*[-_.])?(?:{_WORDS})[-_.]?(\d{{1,9}})", re.IGNORECASE)
+_SURE = r"(?P<sure>(?:.*[-_.])?(?:broker|node)[-_.]?)"  # behind its number may stand what the logs are
+_FOLDER = late(
+    rf"(?:{_SURE}|(?:.*[-_.])?(?:{_WORDS})[-_.]?)(?P<number>\d{{1,9}})(?(sure)(?:[-_](?:kafka[-_])?logs?)?)",
+    re.IGNORECASE,
+)
 _FILE = late(  # `server-1.log` and `controller.1.log` may be rotated ones, `broker-1.log` and `kafka3.log` are not
-    rf"(?:(?:.*[-_.])?(?:broker|node)[-_]?|(?:{_WORDS})|[a-z].*-(?:{_WORDS})-)(\d{{1,9}})(?:\.(?:log|out|txt)\b.*)?",
+    rf"(?:(?P<sure>(?:.*[-_.])?(?:broker|node)[-_]?)|(?:{_WORDS})|[a-z].*-(?:{_WORDS})-)(?P<number>\d{{1,9}})"
+    r"(?(sure)(?:[-_.](?:server|controller|state-change))?)(?:\.(?:log|out|txt)\b.*)?",
     re.IGNORECASE,
 )
 _NO_NODE = late(  # a year, a port, or an issue of Kafka's
@@ -191,8 +196,8 @@ def _node_of_folder(name: str) -> int | None:
 
 def _number(form: re.Pattern[str], name: str) -> int | None:
     m = form.fullmatch(name)
-    if m is None or _OTHERS.search(name) or _NO_NODE.fullmatch(name, 0, m.end(1)):
+    if m is None or _OTHERS.search(name) or _NO_NODE.fullmatch(name, 0, m.end("number")):
         return None
-    if re.fullmatch(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{2,3}", m[1]):
+    if re.fullmatch(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{2,3}", m["number"]):
         return None
-    return int(m[1])
+    return int(m["number"])

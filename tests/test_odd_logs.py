@@ -595,3 +595,8 @@ def test_a_count_from_the_start_of_a_program_is_no_time(tmp_path: Path) -> None:
     assert surveyed.status == "refused"
     assert surveyed.error is not None
     assert "its lines count the time from the start of their program" in surveyed.error
+
+
+def test_the_last_object_over_several_lines_needs_no_line_end(tmp_path: Path) -> None:
+    text = "".join(json.dumps(json.loads(json_event(0)), indent=2) + "\n" for _ in range(3))
+    assert records(tmp_path, text.rstrip("\n")) == [GOOD] * 3

@@ -223,6 +223,8 @@ def is_complete(format_: Format, tail: bytes) -> bool:
     """
     if any(part.startswith(_DOCUMENTS) for part in format_.wrapper.split("/")):
         return True
+    if format_.wrapper.endswith("json") and not decoded(tail, format_.encoding).strip(b" \t\r\n}],"):
+        return True  # the end of an object over several lines
     text = b"".join(_inside(decoded(tail, format_.encoding), format_.wrapper)) if format_.wrapper else tail
     if format_.encoding and not format_.wrapper:
         text = decoded(tail, format_.encoding)

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.findings.broker_signs import to_broker_signs, with_doubts, without_stale_lists
+from jobs.findings.broker_signs import (
+    clusters_in_other_doubt,
+    to_broker_signs,
+    with_doubts,
+    without_stale_lists,
+)
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
 from schemas.spark import FLAG, INT, TEXT, TIME, struct
@@ -114,6 +119,20 @@ edges   | 4      | 10:09:00 | false         | false
 dump    | 5      | 10:00:00 | false         | false
 """,
     )
+
+
+def test_stays_that_are_in_doubt_only_before_or_only_now(frame: Frame) -> None:
+    """The stay of `lost` ended before it was shown to be gone, as lines that came later tell; nobody was alive in
+    `joined` any more. What began since, as the second stay of `edges`, was not known, and that of `leads` is sure."""
+    brokers = BROKERS.replace("lost    | 2      | 10:00:00 |     ", "lost    | 2      | 10:00:00 | 10:19:00")
+    later = f"{brokers}edges   | 4      | 10:16:00 |          |                | 1@f:3\n"
+    signs = SIGNS.replace("joined  | 2      | 10:10:30   | true\n", "")
+    now = with_doubts(
+        frame(BROKER_TIMELINE, later), frame(BROKER_SIGNS, f"{signs}edges   | 4      | 10:17:00   | false\n")
+    )
+    before = with_doubts(frame(BROKER_TIMELINE, BROKERS), frame(BROKER_SIGNS, SIGNS))
+    assert clusters_in_other_doubt(before, now) == {"lost", "joined"}
+    assert clusters_in_other_doubt(before, before) == set()
 
 
 ELECTED = """

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.findings.broker_signs import to_broker_signs, with_doubts
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
@@ -495,17 +496,23 @@ def verdicts(frame: Frame) -> DataFrame:
     elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(of_kraft)
     states = union(frame, PARTITION_TIMELINE, STATES, LATE_STATES, MOVED_STATES, UNDATED_STATES)
     terms = union(frame, CONTROLLER_TIMELINE, TERMS, LATE_TERMS, MOVED_TERMS)
+    brokers = frame(BROKER_TIMELINE, BROKERS).unionByName(frame(BROKER_TIMELINE, LATE_BROKERS))
+    events = union(frame, EVENTS, TRANSITIONS, LATE_EVENTS, OLD_EVENTS, REMOVALS, ROLLING)
+    ordered = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
+    signs = to_broker_signs(ordered, events)
     rows = to_verdicts(
         elections.unionByName(frame(ELECTIONS, LATE_ELECTIONS)).unionByName(frame(ELECTIONS, OLD_ELECTIONS)),
-        states.withColumn("ordinal", F.col("partition_epoch").cast("long")),
+        ordered,
         terms,
         terms,
-        frame(BROKER_TIMELINE, BROKERS).unionByName(frame(BROKER_TIMELINE, LATE_BROKERS)),
+        brokers,
+        with_doubts(brokers, signs),
+        signs,
         union(frame, REASSIGNMENTS, MOVES, UPGRADE_MOVES),
         frame(OFFLINE_PARTITIONS, OUTAGES),
         frame(TOPIC_TIMELINE, TOPICS),
         to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster"),
-        union(frame, EVENTS, TRANSITIONS, LATE_EVENTS, OLD_EVENTS, REMOVALS, ROLLING),
+        events,
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
         ClusterFacts(frame(EVENTS, "event_type\n"), frame(LOG_COVERAGE, COVERAGE), EvidenceKinds()),
         RELEASES,

@@ -84,6 +84,14 @@ def with_doubts(brokers: DataFrame, signs: DataFrame) -> DataFrame:
     return brokers.join(doubted, _STAY, "left").withColumns(known)
 
 
+def clusters_in_other_doubt(before: DataFrame, now: DataFrame) -> set[str]:
+    """Rows of `with_doubts` as they were and are -> clusters of which another stay or absence, of those that were
+    known, is in doubt now."""
+    columns = [*_STAY, "stay_in_doubt", "absence_in_doubt"]
+    was, become = ({tuple(row[:3]): row[3:] for row in side.select(*columns).collect()} for side in (before, now))
+    return {stay[0] for stay, doubts in was.items() if become.get(stay, doubts) != doubts}
+
+
 def without_stale_lists(elections: DataFrame, signs: DataFrame) -> DataFrame:
     """ELECTIONS with DECISION, rows of `to_broker_signs` -> the former; `live_brokers` is null where the list that the
     controller logged lacks a leader that shows that it is alive: a later list is lost."""

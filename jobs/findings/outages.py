@@ -13,7 +13,7 @@ from jobs.findings.dead_leaders import with_dead_leaders
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.cluster_lives import LifeStarts
-from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
+from jobs.timelines.evidence import MOST_EVIDENCE, evidence_by, milliseconds
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import HISTORY, INCARNATION
@@ -155,7 +155,7 @@ def _outages(states: DataFrame, known_spans: DataFrame, late_lines: DataFrame, o
             F.min("since").alias("since"),
             F.max("sure_ms").alias("at_least_ms"),
             F.count("run").alias("runs"),
-            F.flatten(F.collect_list("evidence")).alias("evidence"),
+            evidence_by("run").alias("evidence"),
         )
         .where("ended_before IS NULL OR ended_before > since")
         .withColumns(
@@ -198,7 +198,7 @@ def _runs(offline: DataFrame) -> DataFrame:
             *(F.min_by(name, "ordinal").alias(name) for name in ("began_after", "last_leader", "last_isr")),
             *(F.max_by(name, "ordinal").alias(name) for name in ("until", "sure_until", "next_leader", "next_epoch")),
             F.min("since").alias("since"),
-            F.flatten(F.collect_list("evidence")).alias("evidence"),
+            evidence_by("ordinal").alias("evidence"),
         )
     )
 

@@ -13,7 +13,6 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.findings.broker_signs import to_broker_signs, with_doubts
 from jobs.findings.decision_inputs import to_election_inputs
 from jobs.findings.other_decisions import (
     to_created_topics,
@@ -76,6 +75,8 @@ def to_verdicts(
     controllers: DataFrame,
     logged_terms: DataFrame,
     brokers: DataFrame,
+    seen: DataFrame,
+    signs: DataFrame,
     reassignments: DataFrame,
     outages: DataFrame,
     topics: DataFrame,
@@ -91,7 +92,8 @@ def to_verdicts(
     TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
     `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` within them, when comings and goings
-    of brokers would have been logged; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, without
+    of brokers would have been logged; `seen`: `brokers` as `with_doubts` has them, by `signs`, rows of
+    `to_broker_signs`; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, without
     which nothing is judged; `term_releases`: see `to_term_releases`, and they and `to_node_releases` count before.
     """
     # a cluster in migration decides by other algorithms from the takeover on
@@ -114,7 +116,6 @@ def to_verdicts(
         creation_verdicts: lambda: to_created_topics(states, topics).join(of_cluster, "cluster", "left"),
         rebalance_verdicts: lambda: to_rebalance_lines(events, of_node),
     }
-    seen = checkpointed(with_doubts(brokers, signs := checkpointed(to_broker_signs(states, events))))
     with ThreadPoolExecutor(PLANNERS) as pool:
         planned = {judge: pool.submit(plan) for judge, plan in planning.items() if _may_judge(judge, facts.kinds)}
         known_by = to_election_inputs(

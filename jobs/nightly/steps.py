@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.findings.broker_signs import clusters_in_other_doubt, to_broker_signs, with_doubts
 from jobs.findings.controller_activity import to_controller_activity
 from jobs.findings.elections import to_elections
 from jobs.findings.gauges import (
@@ -327,6 +328,11 @@ def write_verdicts(work: Work) -> None:
     work = _with_changed_elr(work, shows_elr)
     by_cluster = releases(work.table("log_files"), work.inputs.events, work.settings.kafka_versions)
     terms, brokers = work.table("controller_timeline"), work.table("broker_timeline")
+    # whatever topics are in scope, all of them show whether a broker was there
+    all_states = work.whole("partition_timeline") if work.scope.topics else work.table("partition_timeline")
+    signs = checkpointed(to_broker_signs(all_states, work.inputs.events))
+    seen = checkpointed(with_doubts(brokers, signs))
+    work = _with_changed_doubts(work, seen)
     of_terms = checkpointed(to_term_releases(terms, work.inputs.events, work.settings.kafka_versions))
     names = "elections", "partition_timeline", "reassignments", "offline_partitions", "topic_timeline"
     elections, states, reassignments, outages, topics = map(work.table, names)
@@ -346,6 +352,8 @@ def write_verdicts(work: Work) -> None:
             terms,
             logged_terms,
             brokers,
+            seen,
+            signs,
             reassignments,
             outages,
             topics,
@@ -362,6 +370,18 @@ def write_verdicts(work: Work) -> None:
         return of_decisions.unionByName(of_brokers)
 
     work.write({"verdicts": verdicts})
+
+
+def _with_changed_doubts(work: Work, seen: DataFrame) -> Work:
+    """All topics of a cluster are judged again if other stays or absences of brokers, of those that were known, are in
+    doubt now: another broker's log may have come later than those that showed it."""
+    if not work.scope.topics:
+        return work
+    brokers, states, events = map(work.warehouse.read, ("broker_timeline", "partition_timeline", "events"))
+    of_scope = F.col("cluster").isin(*work.scope.topics)
+    before = with_doubts(brokers, to_broker_signs(states.where(of_scope), events.where(of_scope)))
+    changed = clusters_in_other_doubt(before, seen.where(of_scope))
+    return work.within(work.scope.widened(changed)) if changed else work
 
 
 def _with_changed_elr(work: Work, shows_elr: DataFrame) -> Work:

@@ -31,6 +31,13 @@ def evidence(
     )
 
 
+def evidence_by(*order: str) -> Column:
+    """Aggregate: the EVIDENCE of a group's rows, one behind the other, in the order of some columns of theirs; Spark
+    collects rows of a group in any order."""
+    rows = F.array_sort(F.collect_list(F.struct(*order, "evidence")))
+    return F.flatten(F.transform(rows, lambda row: row["evidence"]))
+
+
 def line_as_evidence() -> Column:
     """EVIDENCE of a row that is one line."""
     return F.array(F.struct("node_id", "file_id", "line"))

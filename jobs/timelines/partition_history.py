@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.timelines.evidence import evidence_by
 from jobs.timelines.row_streams import map_rows
 from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
 from udfs.reconstruct.epoch_observations import EpochObservation, OrderedState
@@ -98,7 +99,7 @@ def to_ordered_states(observations: DataFrame, most_evidence: int) -> DataFrame:
     """EPOCH_OBSERVATIONS -> STATES_BY_STEP; evidence of a state is at most `most_evidence` lines, the earliest
     first."""
     rows = observations.select(*EPOCH_OBSERVATIONS.names).repartition(*KEY)
-    in_order = rows.sortWithinPartitions(*KEY, "leader_epoch", "at", "line")
+    in_order = rows.sortWithinPartitions(*KEY, "leader_epoch", "at", "line", "evidence")
     return map_rows(in_order, lambda rows: ordered_rows(rows, most_evidence), STATES_BY_STEP)
 
 
@@ -109,7 +110,7 @@ def to_rival_leaders(observations: DataFrame, most_evidence: int) -> DataFrame:
     Columns: KEY, leader_epoch, at, evidence, contradiction.
     """
     leaders = F.array_sort(F.collect_set("leader"))
-    lines = F.slice(F.array_distinct(F.flatten(F.collect_list("evidence"))), 1, most_evidence)
+    lines = F.slice(F.array_distinct(evidence_by("at")), 1, most_evidence)
     in_words = F.concat_ws(" or ", F.transform("leaders", lambda leader: F.concat(F.lit("leader "), leader)))
     return (
         observations.where("leader_epoch IS NOT NULL")

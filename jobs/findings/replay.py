@@ -92,16 +92,15 @@ def to_verdicts(
     TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
     `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` within them, when comings and goings
-    of brokers would have been logged; `seen`: `brokers` as `with_doubts` has them, by `signs`, rows of
-    `to_broker_signs`; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, without
-    which nothing is judged; `term_releases`: see `to_term_releases`, and they and `to_node_releases` count before.
+    of brokers would have been logged; `seen`: see `with_doubts`; `signs`: see `to_broker_signs`; `shows_elr`: see
+    `showing_elr`; `releases`: by cluster release and mode, without which nothing is judged; `term_releases`: see
+    `to_term_releases`, and they and `to_node_releases` count before.
     """
     # a cluster in migration decides by other algorithms from the takeover on
-    takeovers = kraft_takeovers(controllers)
+    takeovers, term = kraft_takeovers(controllers), ["cluster", "controller_epoch"]
     of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
     of_term, of_node = F.broadcast(term_releases), to_node_releases(events, settings.kafka_versions)
     printed = checkpointed(with_printed(states, events))
-    term = ["cluster", "controller_epoch"]
     elections = with_clean_exit(elections, events, brokers).join(of_cluster, "cluster", "left")
     elections = elections.join(of_term, term, "left")
     before = [_zookeeper_before(release, releases) for release in (ASSIGNMENT_ORDER, ALGORITHMS)]
@@ -123,13 +122,12 @@ def to_verdicts(
         )
         inputs = checkpointed(_with_first_states(known_by, printed))
         caused = to_caused_states(judged, inputs, seen, known_spans, facts.kraft_clusters)
-        registrations = _registrations(brokers, facts, takeovers)
         by_release = {election_verdicts: inputs, state_verdicts: caused}
         by_release |= {judge: rows.result() for judge, rows in planned.items()}
     return (
         _by_release(by_release, releases)
         .unionByName(map_rows(_terms(controllers), controller_verdicts, VERDICTS.schema))
-        .unionByName(map_rows(registrations, broker_verdicts, VERDICTS.schema))
+        .unionByName(map_rows(_registrations(brokers, facts, takeovers), broker_verdicts, VERDICTS.schema))
     )
 
 

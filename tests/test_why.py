@@ -518,11 +518,12 @@ def test_no_controller_at_the_end(tmp_path: Path) -> None:
 def test_a_controller_that_is_gone_at_the_end(tmp_path: Path) -> None:
     """No line ends its term, for no other node took over; an incident of before its term, or of broker 4, ends none."""
     stop = {**CRASH, "root_cause": "controller_shutdown", "root_broker": 3, "until": None}
-    answers = {}
-    for name, changes in {
+    cases: dict[str, dict[str, Any]] = {
         "gone": {"since": moment("10:00:05")}, "before": {"since": moment("09:59:59")}, "another": {"root_broker": 4},
         "back": {"since": moment("10:00:05"), "until": moment("10:00:06")},
-    }.items():  # fmt: skip
+    }  # fmt: skip
+    answers = {}
+    for name, changes in cases.items():
         root = night(tmp_path / name, {"incidents": [{**stop, "since": moment("10:00:05"), **changes}]})
         answers[name] = data(root, "controller")["answer"].partition(";")[0]
     since = "At the end of the logs node 3 was controller (epoch 1), since 2026-11-21 10:00:00.000 UTC"

@@ -254,7 +254,9 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         .groupBy(*key)
         .agg(
             F.array_sort(F.collect_list(F.struct("ordinal", "isr", "lines"))).alias("states"),
-            F.collect_list(F.when(may_be_last, F.struct("leader", "isr", "replicas", "lines"))).alias("ends"),
+            F.array_sort(
+                F.collect_list(F.when(may_be_last, F.struct("ordinal", "leader", "isr", "replicas", "lines")))
+            ).alias("ends"),
             (
                 F.min("is_followed")
                 & (F.min("begin") <= F.first("since"))

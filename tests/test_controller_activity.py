@@ -61,6 +61,10 @@ node_id | at       | event_type               | fields
 100     | 10:00:02 | kraft_event_processed    | event=registerBroker; elapsed_us=7000
 101     | 10:01:00 | kraft_performance_report | event_count=3; average_ms=2.0; slowest_ms=9.5; event=registerBroker
 101     | 10:02:00 | kraft_performance_report | event_count=1; average_ms=6.0; slowest_ms=6.0; event=alterPartition
+# 0.1 + 0.2 + 0.3 in another order are 0.6 or 0.6000000000000001
+102     | 10:00:01 | kraft_performance_report | event_count=1; average_ms=0.1; slowest_ms=0.1; event=registerBroker
+102     | 10:00:02 | kraft_performance_report | event_count=1; average_ms=0.2; slowest_ms=0.2; event=registerBroker
+102     | 10:00:03 | kraft_performance_report | event_count=1; average_ms=0.3; slowest_ms=0.3; event=registerBroker
 """
 
 
@@ -72,6 +76,7 @@ def test_events_of_a_kraft_controller(frame: Frame) -> None:
         (100, "alterPartition"): (2, 2.0, 3.0),
         (100, "registerBroker"): (1, 7.0, 7.0),
         (101, None): (4, 3.0, 9.5),
+        (102, None): (3, 0.2, 0.3),
     }
     assert {row["state"] for row in rows} == {"QuorumController"}
 

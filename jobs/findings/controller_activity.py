@@ -33,7 +33,8 @@ def to_controller_activity(events: DataFrame) -> DataFrame:
             F.first("metric").alias("metric"),
             F.sum("count").alias("count"),
             (F.sum("count") / 3600).alias("rate"),
-            (F.sum(F.col("mean_ms") * F.col("count")) / F.sum("count")).alias("mean_ms"),
+            # to the nanosecond: the last digits of such a sum hang on the order in which Spark comes upon the rows
+            F.round(F.sum(F.col("mean_ms") * F.col("count")) / F.sum("count"), 6).alias("mean_ms"),
             F.max("max_ms").alias("max_ms"),
             F.array(F.min_by("line", F.struct("since", "line"))).alias("evidence"),
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import functions as F
 
@@ -12,12 +13,15 @@ from jobs.findings.broker_signs import (
     with_doubts,
     without_stale_lists,
 )
+from jobs.nightly.incremental import Scope
+from jobs.nightly.steps import _with_changed_doubts
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
 from schemas.spark import FLAG, INT, TEXT, TIME, struct
 from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE
 
 if TYPE_CHECKING:
+    from jobs.nightly.work import Work
     from tests.conftest import Frame, Same
 
 BROKER_SIGNS = struct(cluster=TEXT, broker=INT, at=TIME, is_alive=FLAG)
@@ -133,6 +137,31 @@ def test_stays_that_are_in_doubt_only_before_or_only_now(frame: Frame) -> None:
     before = with_doubts(frame(BROKER_TIMELINE, BROKERS), frame(BROKER_SIGNS, SIGNS))
     assert clusters_in_other_doubt(before, now) == {"lost", "joined"}
     assert clusters_in_other_doubt(before, before) == set()
+
+
+def test_what_is_in_doubt_now_and_was_not_has_all_topics_judged_again(frame: Frame) -> None:
+    """2 of `lost` was shown to be gone in a stay that had no end; by now its end is known, and it is gone behind it.
+    Nothing is to be judged again where clusters are rebuilt as a whole, nor of `left`, of which nothing has changed."""
+    stay_of_left = "left    | 2      | 10:00:00 |          |                | 1@f:1\n"
+    published = {
+        "broker_timeline": frame(BROKER_TIMELINE, f"{BROKERS}{stay_of_left}"),
+        "partition_timeline": frame(PARTITION_TIMELINE, STATES).withColumns(
+            {"partition": F.lit(0), "incarnation": F.lit(0)}
+        ),
+        "events": frame(EVENTS, LINES),
+    }
+    ended = BROKERS.replace("lost    | 2      | 10:00:00 |     ", "lost    | 2      | 10:00:00 | 10:19:00")
+    signs = to_broker_signs(published["partition_timeline"], published["events"])
+    seen = with_doubts(frame(BROKER_TIMELINE, f"{ended}{stay_of_left}"), signs)
+    warehouse = SimpleNamespace(read=published.__getitem__)
+
+    def judged(scope: Scope) -> Scope:
+        work = SimpleNamespace(scope=scope, warehouse=warehouse, within=lambda other: SimpleNamespace(scope=other))
+        return _with_changed_doubts(cast("Work", work), seen).scope
+
+    assert judged(Scope(("joined",), {"lost": ("t",), "left": ("t",)})) == Scope(("joined", "lost"), {"left": ("t",)})
+    assert judged(Scope((), {"left": ("t",)})) == Scope((), {"left": ("t",)})
+    assert judged(Scope(("lost",))) == Scope(("lost",))
 
 
 ELECTED = """

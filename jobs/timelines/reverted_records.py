@@ -71,7 +71,7 @@ def without_reverted(events: DataFrame, spans: Sequence[Row]) -> DataFrame:
     """EVENTS without lines about records that were not committed; `spans` as `collect_reverted_spans` has them."""
     if not spans:
         return events
-    # not joined: of two frames that are made of such events Spark would fail to tell which is which
+    # not joined: each plan over these events would broadcast them once more
     reverted = F.array(*(F.struct(*map(F.lit, span)).cast(_span_type(events)) for span in spans))
     is_reverted = _is_of_record() & F.exists(reverted, _is_within)
     return events.where(~F.coalesce(is_reverted, F.lit(False)))

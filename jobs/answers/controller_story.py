@@ -20,6 +20,7 @@ from jobs.nightly.wording import date_time, duration, plural
 from jobs.nightly.words import listed, name_of
 from jobs.read.create_views import literal, time_literal
 from udfs.describe.snapshot import iso
+from udfs.incidents.titles import what_happened
 
 CONTROLLER_TABLES = (*ABSENCE_TABLES, "events", "controller_timeline", "offline_partitions")
 MARGIN = timedelta(seconds=5)
@@ -37,11 +38,8 @@ LINES = {
     "kraft_event_failed_renounce": "node {node} gave up being controller after an error",
 }
 """By event type of records about controllers."""
-STOPS = {
-    "broker_crash": "crashed", "broker_halted": "halted", "controlled_shutdown": "was shut down",
-    "controller_crash": "crashed", "controller_shutdown": "was shut down",
-}  # fmt: skip
-"""Causes of incidents by which a node is gone, in words."""
+STOPS = ("broker_crash", "broker_halted", "controlled_shutdown", "controller_crash", "controller_shutdown")
+"""Causes of incidents by which a node is gone."""
 WEIGHTS = {"cause": 0, "broker": 0, "process": 0, "controller": 1}
 """By kind of step, the lower the more it tells: why controllers change before how they do."""
 WEIGHTS_OVER_ALL = {"controller": 0, "cause": 0, "broker": 1}
@@ -169,12 +167,10 @@ def _its_end(opened: OpenedCluster, term: Row, moment: datetime) -> str:
     """` until it was shut down at ...`, of a node that had gone by a moment, though no line ends its term."""
     stops = ", ".join(map(literal, STOPS))
     rows = opened.table("incidents", f"root_broker = {term['controller_id']} AND root_cause IN ({stops})", "since")
-    gone = [
-        row
-        for row in rows
-        if term["since"] <= row["since"] <= moment and (row["until"] is None or row["until"] > moment)
-    ]
-    return f" until it {STOPS[gone[-1]['root_cause']]} at {date_time(gone[-1]['since'])} UTC" if gone else ""
+    for row in reversed(rows):
+        if term["since"] <= row["since"] <= moment and (row["until"] is None or row["until"] > moment):
+            return f" until {what_happened(row['root_cause'], 'it')} at {date_time(row['since'])} UTC"
+    return ""
 
 
 def _last_known(terms: Sequence[Row], moment: datetime) -> str:

@@ -27,6 +27,11 @@ def name_of(fact: Fact) -> str:
     return f"{fact['role'] or 'broker'} {fact['node']}"
 
 
+def what_happened(cause: str, name: str) -> str:
+    """A cause of incidents as a clause about a node of some name: `broker 3 crashed`."""
+    return _TITLES.get(cause, cause).format(name=name)
+
+
 def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
     """`Broker 3 crashed: 12 partitions without a leader, for up to 15.6 s`."""
     stop = symptoms.stop
@@ -41,7 +46,7 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
     elif cause == "controller_changed":
         title = _change_of(symptoms)
     else:
-        title = _TITLES.get(cause, cause).format(name=name_of(stop) if stop is not None else "")
+        title = what_happened(cause, name_of(stop) if stop is not None else "")
     if stop is not None and cause != BOUNCED:
         title += f", {_return_of(stop, since)}"
     if symptoms.partitions:

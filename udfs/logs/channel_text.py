@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,6 +128,17 @@ def text_until(text: ChannelText, stop: int) -> ChannelText:
 
 Unit = tuple[int, str | None, bytes]
 """Where a piece of a text begins, its channel (None: that of the piece before), and what it becomes."""
+
+
+def changed_lines(text: ChannelText, change: Callable[[bytes], bytes]) -> Iterator[tuple[str, ChannelText]]:
+    """Each line of a text as something makes it; its line end is part of it."""
+    data = text.data
+    if data:
+        begins = line_begins(data).tolist()
+        units: list[Unit] = [
+            (begin, "", change(data[begin:end])) for begin, end in zip(begins, [*begins[1:], len(data)], strict=True)
+        ]
+        yield from texts_of_units(units, text.places, len(data))
 
 
 def texts_of_units(

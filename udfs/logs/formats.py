@@ -22,7 +22,8 @@ DEPTH = 3
 """Wrappers that are looked for one inside of the other."""
 _NEAR = 300  # characters
 _TIME_NEARBY = late(r"\d\d:\d\d:\d\d|(?<![\w.])1\d{12}(?:\d{3}){0,2}(?!\d)")
-_DOCUMENTS = ("csv(", "json-rows(", "ruby(", "export(", "newest-first(")
+DOCUMENTS = ("csv(", "json-rows(", "ruby(", "export(", "newest-first(")
+"""Wrappers of streams that are read as a whole, not line by line: tables, exports."""
 _ENCODINGS = ("utf-16-le", "utf-16-be")
 
 
@@ -221,7 +222,7 @@ def is_complete(format_: Format, tail: bytes) -> bool:
 
     The tail begins behind the last line end, of which UTF-16 has two bytes. An export is whole: nobody writes on.
     """
-    if any(part.startswith(_DOCUMENTS) for part in format_.wrapper.split("/")):
+    if has_wrapper(format_, DOCUMENTS):
         return True
     if format_.wrapper.endswith("json") and not decoded(tail, format_.encoding).strip(b" \t\r\n}],"):
         return True  # the end of an object over several lines
@@ -233,6 +234,11 @@ def is_complete(format_: Format, tail: bytes) -> bool:
         is_ended = layout.whole.search(text.rstrip(b"\n")) is not None
         return is_ended and layout.start.match(text) is not None and text.count(b"{") == text.count(b"}")
     return layout.ends_in_logger and layout.head.match(text) is not None
+
+
+def has_wrapper(format_: Format, kinds: tuple[str, ...]) -> bool:
+    """Whether one of a stream's wrappers is of some kinds."""
+    return any(part.startswith(kinds) for part in format_.wrapper.split("/"))
 
 
 def splittable(format_: Format) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from udfs.logs.formats import Format, format_of
+from udfs.logs.formats import DOCUMENTS, Format, format_of, has_wrapper
 from udfs.logs.layouts import GLUE, LAYOUTS, Layout
 from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.wrappers import texts_by_channel
@@ -21,7 +21,7 @@ FIRST_WINDOW = 256 << 10
 LEAST = 2
 """So many lines are no quotation in a record's further lines."""
 _MOST = 100
-_NOT_BY_LINES = ("csv(", "json-rows(", "ruby(", "export(", "newest-first(", "wrapped(")
+_NOT_BY_LINES = (*DOCUMENTS, "wrapped(")
 
 
 def later_form(window: bytes, format_: Format, is_begin: bool = False) -> tuple[int, Format] | None:
@@ -31,9 +31,7 @@ def later_form(window: bytes, format_: Format, is_begin: bool = False) -> tuple[
     None: there are none, or the stream is not of lines. Behind wrappers that write lines otherwise than they were the
     place is where the window begins.
     """
-    if format_.encoding or format_.layout.batches or any(
-        part.startswith(_NOT_BY_LINES) for part in format_.wrapper.split("/")
-    ):  # fmt: skip
+    if format_.encoding or format_.layout.batches or has_wrapper(format_, _NOT_BY_LINES):
         return None
     begin, end = 0 if is_begin else window.find(b"\n") + 1, window.rfind(b"\n") + 1
     lines = list(_unread_lines(window[begin:end], format_))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
+from udfs.logs.channel_text import ChannelText, changed_lines
 from udfs.logs.layouts import LAYOUTS, Layout
 from udfs.logs.levels import CUT, LEVELS, full_level, is_much_cut
 from udfs.logs.loggers import LOGGER_NAME, is_known_logger
@@ -41,15 +41,7 @@ class PatternLines:
 
     def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
         """The same lines in Apache's layout."""
-        data = text.data
-        if not data:
-            return
-        begins = line_begins(data).tolist()
-        ends = [*begins[1:], len(data)]
-        units: list[Unit] = [
-            (begin, "", self._rewritten(data[begin:end])) for begin, end in zip(begins, ends, strict=True)
-        ]
-        yield from texts_of_units(units, text.places, len(data))
+        yield from changed_lines(text, self._rewritten)
 
     def _rewritten(self, line: bytes) -> bytes:
         m = self._match(line.decode("utf-8", "surrogateescape"))
@@ -73,13 +65,7 @@ class FullLevels:
 
     def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
         """The same lines with levels in full."""
-        data = text.data
-        if not data:
-            return
-        begins = line_begins(data).tolist()
-        ends = [*begins[1:], len(data)]
-        units: list[Unit] = [(begin, "", self._full(data[begin:end])) for begin, end in zip(begins, ends, strict=True)]
-        yield from texts_of_units(units, text.places, len(data))
+        yield from changed_lines(text, self._full)
 
     def _full(self, line: bytes) -> bytes:
         assert self._layout is not None

@@ -6,9 +6,9 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
-from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
+from udfs.logs.channel_text import ChannelText, Unit, changed_lines, line_begins, texts_of_units
 from udfs.logs.layouts import LAYOUTS
 from udfs.logs.line_patterns import begin_of_own, looks_first
 from udfs.logs.time_texts import DATED, ZONES, ZoneOfLines
@@ -167,14 +167,7 @@ class Suffixed:
 
     def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
         """The lines without it."""
-        data = text.data
-        if data:
-            begins = line_begins(data).tolist()
-            ends = [*begins[1:], len(data)]
-            units: list[Unit] = [
-                (begin, "", self._pattern.sub(b"", data[begin:end])) for begin, end in zip(begins, ends, strict=True)
-            ]
-            yield from texts_of_units(units, text.places, len(data))
+        yield from changed_lines(text, partial(self._pattern.sub, b""))
 
 
 SOURCE = r" \([\w$]+\.(?:scala|java)(?::\d+)?\)"  # log4j's (%F:%L)

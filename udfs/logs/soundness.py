@@ -5,7 +5,7 @@ from __future__ import annotations
 from udfs.logs.layouts import Layout
 from udfs.logs.line_patterns import looks_first
 from udfs.logs.loggers import full_logger, is_named_in_full
-from udfs.rules.logger_scopes import SCOPED_PREFIX
+from udfs.rules.logger_scopes import SCOPED_PREFIX, is_wholly_scoped
 from udfs.rules.prefixes import read_prefix
 from udfs.rules.regex import late
 
@@ -19,7 +19,6 @@ def is_sound(text: bytes, layout: Layout) -> bool:
     """Whether messages of lines are messages of Kafka's: some name a logger that may be its, and of those in scope
     rules know at least half.
     """
-    from udfs.rules.logger_scopes import is_wholly_scoped
     from udfs.rules.parsing import find_rule, split_prefix
 
     known = unknown = 0

@@ -86,12 +86,9 @@ def names_for(text: bytes) -> Iterator[str]:
     if suffix:
         yield _name("suffix", suffix)
     yield from _tables(some, quoted=True)
-    prefix = prefix_of(some)
-    if prefix:
-        yield _name("prefix", prefix)
-    prefix = prefix_of_unknown(some)
-    if prefix:
-        yield _name("prefix", prefix)
+    for find in (prefix_of, prefix_of_unknown):
+        if prefix := find(some):
+            yield _name("prefix", prefix)
     yield from _tables(some, quoted=False)
     yield from (_name("layout", pattern) for pattern in pattern_of(some))
 

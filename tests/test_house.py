@@ -138,6 +138,22 @@ def test_nothing_is_too_long() -> None:
     assert too_long == []
 
 
+def test_no_window_frame_ends_with_its_partition_but_one_of_all_its_rows() -> None:
+    """Spark aggregates such a frame anew for each row: see `jobs/timelines/rows_behind.py`."""
+    frames = [
+        (path, node.lineno, ast.unparse(node))
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("rowsBetween", "rangeBetween")
+    ]
+    assert [
+        f"{path}:{line}"
+        for path, line, frame in frames
+        if "unboundedFollowing" in frame and "unboundedPreceding" not in frame
+    ] == []
+
+
 PARTICIPLES = {"told", "found", "said", "given", "made", "heard", "untold"}
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.configured import configured
+from jobs.timelines.rows_behind import row_and_behind
 from jobs.timelines.topics import INCARNATION
 from schemas.gauges import CLUSTER_MINUTELY, PREFERRED_REPLICA_IMBALANCE, TOPIC_AVAILABILITY
 from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC
@@ -32,7 +33,7 @@ def with_assignments(partitions: DataFrame) -> DataFrame:
     line; null if none of the partition's are."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     before = F.last("replicas", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    after = F.first("replicas", ignorenulls=True).over(order.rowsBetween(Window.currentRow, Window.unboundedFollowing))
+    after = F.last("replicas", ignorenulls=True).over(row_and_behind(INCARNATION, ["ordinal"]))
     return partitions.select(
         *INCARNATION, "leader", "isr", "since", "until", "availability", F.coalesce(before, after).alias("replicas")
     )

@@ -112,9 +112,9 @@ def _returns(states: DataFrame, events: DataFrame) -> DataFrame:
         "cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("returned_at")
     )
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
-    behind = backwards.rowsBetween(1, Window.unboundedFollowing)
+    before = Window.partitionBy(HISTORY).orderBy("ordinal").rowsBetween(Window.unboundedPreceding, -1)
     none = F.array().cast(IDS)
-    isr_before = F.first(F.when(F.size("isr") > 0, F.col("isr")), ignorenulls=True).over(behind)
+    isr_before = F.last(F.when(F.size("isr") > 0, F.col("isr")), ignorenulls=True).over(before)
     last = states.withColumns({"nth": F.row_number().over(backwards), "isr_before": isr_before})
     # an ISR is empty while whoever was in it is an eligible leader replica, if no line shows that it is none any more
     has_isr = F.coalesce(F.size("isr") > 0, F.lit(False))

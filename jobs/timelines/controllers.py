@@ -12,6 +12,7 @@ from jobs.timelines.evidence import evidence, milliseconds
 from jobs.timelines.failover_steps import TERM, with_failover_steps
 from jobs.timelines.observations import number_of, with_quorum_epoch
 from jobs.timelines.resignations import with_resignation
+from jobs.timelines.rows_behind import row_and_behind
 from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _started_terms(events: DataFrame) -> DataFrame:
     is_zookeeper = F.col("event_type").isin("controller_elected", "controller_epoch_incremented")
     elected = elected.withColumn("mode", F.when(is_zookeeper, ZOOKEEPER).otherwise(KRAFT))
     order = Window.partitionBy("cluster", "mode").orderBy("controller_epoch")
-    and_later = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    and_later = row_and_behind(("cluster", "mode"), ["controller_epoch"])
     return (
         elected.groupBy("cluster", "mode", "controller_epoch")
         .agg(

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.leader_lines import STALE
+from jobs.timelines.rows_behind import rows_behind
 from jobs.timelines.topics import INCARNATION
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def with_limits(shown: DataFrame, sent: DataFrame, events: DataFrame) -> DataFra
     `limit_line`: the greatest leader epoch that may have been written by then, and the line that shows it; and rows of
     beginnings of controllers' terms that have only these."""
     least = F.struct("sent_epoch", "at", "sent_line")
-    of_node = Window.partitionBy(*INCARNATION, "node_id").orderBy("at", "line", "file_id")
-    sent_later = F.min(F.when(F.col("is_own"), least)).over(of_node.rowsBetween(1, Window.unboundedFollowing))
+    behind = rows_behind((*INCARNATION, "node_id"), ("at", "line", "file_id"))
+    sent_later = F.min(F.when(F.col("is_own"), least)).over(behind)
     own = sent.where("is_own").drop("controller_epoch")
     of_reads = (
         shown.unionByName(own, allowMissingColumns=True)

@@ -9,6 +9,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.observations import number_of
+from jobs.timelines.rows_behind import rows_behind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -90,11 +91,11 @@ def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame
     """
     by_broker = Window.partitionBy("cluster", "broker").orderBy(*order)
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
-    behind = by_broker.rowsBetween(1, Window.unboundedFollowing)
+    behind = rows_behind(("cluster", "broker"), order)
     changes = F.col("is_up").isNotNull()
 
     def next_of(which: Column, *names: str) -> Column:
-        return F.first(F.when(which, F.struct(*names)), ignorenulls=True).over(behind)
+        return F.last(F.when(which, F.struct(*names)), ignorenulls=True).over(behind)
 
     marked = transitions.withColumns(
         {

@@ -13,7 +13,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.configured import configured
-from jobs.timelines.rows_behind import row_and_behind
+from jobs.timelines.running_windows import row_and_behind
 from jobs.timelines.topics import INCARNATION
 from schemas.gauges import CLUSTER_MINUTELY, PREFERRED_REPLICA_IMBALANCE, TOPIC_AVAILABILITY
 from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC

@@ -12,7 +12,7 @@ from jobs.timelines.evidence import evidence, milliseconds
 from jobs.timelines.failover_steps import TERM, with_failover_steps
 from jobs.timelines.observations import number_of, with_quorum_epoch
 from jobs.timelines.resignations import with_resignation
-from jobs.timelines.rows_behind import row_and_behind
+from jobs.timelines.running_windows import row_and_behind
 from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:

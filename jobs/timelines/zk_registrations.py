@@ -9,7 +9,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.observations import number_of
-from jobs.timelines.rows_behind import rows_behind
+from jobs.timelines.running_windows import rows_behind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

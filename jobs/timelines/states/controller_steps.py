@@ -14,6 +14,7 @@ from jobs.timelines.cluster_facts import DIRECTORY_PARTITIONS
 from jobs.timelines.controllers import with_active
 from jobs.timelines.lost_minutes import hole_rows
 from jobs.timelines.observations import ids_of, number_of, sorted_ids
+from jobs.timelines.running_windows import number_between, rows_from
 from udfs.logs.lost_minutes import LineGap
 from udfs.reconstruct.kraft_engine_columns import CONTROLLER_STEP, LOGGED, SAME_FAILURE_US
 from udfs.reconstruct.kraft_facts import (
@@ -228,21 +229,22 @@ def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:
     is_record = F.col("kind") == ASSIGNMENT_CHANGED
     record = F.regexp_extract("message", r"PartitionChangeRecord\(.*", 0)
     of_record = F.concat_ws(" ", "topic", "partition", record)
-    own = Window.partitionBy("cluster", "subject", "kind").orderBy("micros")
+    own = ("cluster", "subject", "kind")
     is_starting = F.exists("starts", lambda at: micros.between(F.unix_micros(at), F.unix_micros(at) + STARTING_US))
     is_replay = F.col("event_type").isin(*REPLAYS) | is_record
     is_committed = is_replay & ~F.col("is_active") & ~F.coalesce(is_starting, F.lit(False))
-    soon = own.rangeBetween(-NEAR_US, COMMITTED_US)
-    next_at = F.coalesce(
-        F.min(F.when(F.col("is_active"), micros)).over(own.rangeBetween(TWIN_US, COMMITTED_US)), F.lit(2**62)
-    )
-    is_replayed = F.min(F.when(is_committed, micros)).over(soon) < next_at
+
+    def first_from(is_wanted: Column, distance: int) -> Column:
+        return F.min(F.when(is_wanted, micros)).over(rows_from(own, "micros", distance))
+
+    def is_soon(at: Column, next_at: Column) -> Column:
+        return (at <= micros + COMMITTED_US) & (at < F.coalesce(next_at, F.lit(2**62)))
+
+    is_replayed = is_soon(first_from(is_committed, -NEAR_US), first_from(F.col("is_active"), TWIN_US))
     is_request = F.col("is_active") & F.col("event_type").isin(*ANSWERED)
-    next_request_at = F.min(F.when(is_request, micros)).over(own.rangeBetween(1, COMMITTED_US))
-    answered_at = F.min(F.when(F.col("is_answer"), micros)).over(soon)
-    is_answered = is_request & (answered_at < F.coalesce(next_request_at, F.lit(2**62)))
+    is_answered = is_request & is_soon(first_from(F.col("is_answer"), -NEAR_US), first_from(is_request, 1))
     is_known = F.coalesce(is_replayed, F.lit(False)) | F.coalesce(is_answered, F.lit(False))
-    behind = Window.partitionBy("cluster", "node_id").orderBy("micros").rangeBetween(0, REPLACED_US)
+    known_at = F.min(F.when(F.col("is_known"), micros)).over(rows_from(("cluster", "node_id"), "micros", 0))
 
     def is_open(end: Column) -> Column:
         is_late = (micros <= end["end"]) & (micros > end["end"] - end["late"])
@@ -254,7 +256,7 @@ def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:
         .withColumn("subject", F.when(is_record, of_record).otherwise(F.col("broker").cast("string")))
         .withColumn("is_known", F.col("subject").isNotNull() & is_known)
         .where("is_active")
-        .withColumn("known_at", F.min(F.when(F.col("is_known"), micros)).over(behind))
+        .withColumn("known_at", known_at)
         .join(F.broadcast(spans), ["cluster", "node_id"], "left")
         .withColumn("is_sure", ~F.coalesce(F.exists("ends", is_open), F.lit(False)))
         .drop("ends", "is_active", "starts", "is_answer", "is_known", "known_at", "subject")
@@ -280,10 +282,9 @@ def _kind() -> Column:
 
 def _without_twins(lines: DataFrame) -> DataFrame:
     """The same without records whose request is logged, too: both are one step."""
-    same = Window.partitionBy("cluster", "node_id", "broker", "kind").orderBy("micros").rangeBetween(-TWIN_US, TWIN_US)
-    is_request = F.col("event_type").isin(*REQUESTS)
-    has_request = F.max(is_request).over(same)
-    is_twin = F.col("event_type").isin(*REPLAYS) & has_request
+    near = rows_from(("cluster", "node_id", "broker", "kind"), "micros", -TWIN_US)
+    requested_at = F.min(F.when(F.col("event_type").isin(*REQUESTS), F.col("micros"))).over(near)
+    is_twin = F.col("event_type").isin(*REPLAYS) & (requested_at <= F.col("micros") + TWIN_US)
     return lines.withColumn("is_twin", is_twin).where("NOT coalesce(is_twin, false)").drop("is_twin")
 
 
@@ -301,22 +302,28 @@ def _with_counts(lines: DataFrame) -> DataFrame:
         .when(F.col("kind") == UNFENCED, "handleBrokerUnfenced")
         .otherwise(F.col("context"))
     )
-    of_node = Window.partitionBy("cluster", "node_id")
-    near = Window.partitionBy("cluster", "node_id", "step_context").orderBy("micros").rangeBetween(-NEAR_US, NEAR_US)
-    in_order = Window.partitionBy("cluster", "node_id", "step_context").orderBy("micros", "line")
-    soon = of_node.orderBy("micros").rangeBetween(-NEAR_US, RECORDS_US)
+    of_node, of_context = ("cluster", "node_id"), ("cluster", "node_id", "step_context")
+    in_order = Window.partitionBy(*of_context).orderBy("micros", "line")
+    by_then = Window.partitionBy(*of_context).orderBy("micros").rangeBetween(Window.unboundedPreceding, NEAR_US)
+
+    def number_near(is_counted: Column) -> Column:
+        return number_between(is_counted, of_context, "micros", -NEAR_US, NEAR_US)
+
     moves = ["adding_replicas", "removing_replicas"]
     is_move = (F.col("kind") == ASSIGNMENT_CHANGED) & (F.greatest(*(F.size(ids_of(name)) for name in moves)) > 0)
     counted = lines.withColumn("step_context", context).withColumns(
         {
-            "near_steps": F.sum(is_step.cast("int")).over(near),
-            "near_requests": F.sum((is_step & is_request).cast("int")).over(near),
+            "near_steps": number_near(is_step),
+            "near_requests": number_near(is_step & is_request),
             "next_count": F.lead(F.when(is_count, number_of("partition_count"))).over(in_order),
             "next_at": F.lead("micros").over(in_order),
-            "near_counts": F.sum(is_count.cast("int")).over(near),
-            "count": F.max(F.when(is_count, number_of("partition_count"))).over(near),
-            "counts": F.max(is_count).over(of_node),
-            "moves": F.sum(F.coalesce(is_move, F.lit(False)).cast("int")).over(soon),
+            "near_counts": number_near(is_count),
+            # the one near, if there is one
+            "last_count": F.last(
+                F.when(is_count, F.struct(number_of("partition_count").alias("partition_count"))), ignorenulls=True
+            ).over(by_then),
+            "counts": F.max(is_count).over(Window.partitionBy(*of_node)),
+            "moves": number_between(is_move, of_node, "micros", -NEAR_US, RECORDS_US),
         }
     )
     # the first elections that a process logs may take long, and the count comes behind them
@@ -324,7 +331,9 @@ def _with_counts(lines: DataFrame) -> DataFrame:
     has_none = (F.col("near_counts") == 0) & F.col("counts")
     changed = F.when(
         is_step & (F.col("near_steps") == 1),
-        F.when(F.col("near_counts") == 1, F.col("count")).when(has_none, F.coalesce(count_behind, F.lit(0))),
+        F.when(F.col("near_counts") == 1, F.col("last_count.partition_count")).when(
+            has_none, F.coalesce(count_behind, F.lit(0))
+        ),
     ).when(
         is_step & (F.col("near_steps") == F.col("near_requests")) & F.col("counts"), F.coalesce("next_count", F.lit(0))
     )

@@ -9,13 +9,14 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.elections import states_then, to_elections
+from jobs.findings.elections import to_elections
 from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.node_stops import NODE_STOPS, absences_from_isrs, was_absent
 from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
+from jobs.findings.states_then import states_then
 from jobs.findings.takeovers import to_takeovers
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import EvidenceKinds

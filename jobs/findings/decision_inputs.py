@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from jobs.findings.broker_signs import without_stale_lists
 from jobs.findings.election_exceptions import to_refusals
-from jobs.findings.elections import states_then
 from jobs.findings.registered_brokers import registered, with_earliest
+from jobs.findings.states_then import states_then
 from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
 from jobs.settings import Settings
 from jobs.timelines.configured import configured

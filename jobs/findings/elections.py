@@ -16,9 +16,11 @@ from jobs.findings.logged_unclean import with_logged_unclean
 from jobs.findings.lost_records import with_lost_records
 from jobs.findings.new_leader_epochs import to_new_leader_epochs
 from jobs.findings.selectors import with_selector
+from jobs.findings.states_then import EARLY_MS, LATE_MS, states_then
 from jobs.session import checkpointed
-from jobs.timelines.cluster_facts import EvidenceKinds, day_of_or_open, days_or_open
+from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.evidence import milliseconds
+from jobs.timelines.leader_epoch_starts import with_leader_epoch_starts
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.spark import EVIDENCE, IDS
 
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 
 DECISION_EVENTS = ("partition_state_change", "partition_state_change_failed", "leader_epoch_updated")
 """Events by which a ZooKeeper controller logs what it decided about a partition."""
-LATE_MS, EARLY_MS = 2000, 50
-"""So long after a state was committed, and before, by the clock of another node, a line may show it."""
 
 _DECISION: Mapping[str, T.DataType] = {
     "strategy": T.StringType(),
@@ -46,24 +46,31 @@ FROM_ISR = ("preferred", "controlled_shutdown")
 
 
 def to_elections(
-    states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame, kinds: EvidenceKinds
+    states: DataFrame,
+    events: DataFrame,
+    topics: DataFrame,
+    known_spans: DataFrame,
+    kinds: EvidenceKinds,
+    starts: DataFrame | None = None,
 ) -> DataFrame:
-    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS; `known_spans` as `with_activity` wants them.
+    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE, rows of `to_leader_epoch_starts` (None: there are none) -> ELECTIONS;
+    `known_spans` as `with_activity` wants them.
 
     A leader epoch that names a broker is an election, unless it is the partition's first. One of which no state before
-    is known is an election if a line shows that it came then: it may have been there since before the logs. Strategy,
-    trigger and live brokers are those of the controller that logged the transition; KRaft does not log them.
+    is known, or no ISR, is an election if a line shows that it came then: it may have been there since before the logs,
+    or a broker that starts again logs it anew. Strategy, trigger and live brokers are those of the controller that
+    logged the transition; KRaft does not log them.
     """
     decisions = _decisions(events, known_spans) if kinds.have(DECISION_EVENTS) else None
     is_from_isr = F.when(F.col("strategy").isin(*FROM_ISR), False)
     committed = (
-        _committed_elections(states)
+        _committed_elections(states if starts is None else with_leader_epoch_starts(states, starts))
         .join(
             _decisions_by_epoch(decisions, to_new_leader_epochs(events, kinds), topics, states),
             [*INCARNATION, "leader_epoch"],
             "left",
         )
-        .where("epoch_before IS NOT NULL OR is_new")
+        .where("(epoch_before IS NOT NULL AND isr IS NOT NULL) OR is_new")
         .withColumn("unclean", F.coalesce("unclean", "selected_unclean", is_from_isr))
         .drop("epoch_before", "is_new", "selected_unclean")
     )
@@ -345,56 +352,5 @@ def _logged_failures(decisions: DataFrame, topics: DataFrame) -> DataFrame:
             F.lit(None).cast("boolean").alias("unclean"),
             F.lit(False).alias("succeeded"),
             F.array_sort(F.collect_set(F.struct("node_id", "file_id", "line"))).alias("evidence"),
-        )
-    )
-
-
-def states_then(failed: DataFrame, states: DataFrame, *, supposes: bool = False) -> DataFrame:
-    """Failed elections, PARTITION_TIMELINE -> INCARNATION, at, `previous_leader`, `isr_before`, `replicas` and
-    `state_evidence`: what the partition was then; null where states that it may have been in differ.
-
-    `supposes`: an ISR that is the same before and after states that are missing is taken to have been so in between,
-    and the last one that is known to have stayed. Else that has stayed only where the controller's log is at TRACE,
-    `is_traced`, as it is where it has transitions.
-    A line shows a state up to LATE_MS after it was committed, or by the clock of another node EARLY_MS too early. Where
-    states between two are missing nothing is known of the time between them.
-    """
-    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
-    next_since = F.lead("since").over(order)
-    # without a leader only a controller changes a state, and each time with a new leader epoch
-    is_stuck = (F.col("leader") == -1) & (F.lead("leader_epoch").over(order) <= F.col("leader_epoch") + 1)
-    is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, F.lit(False)) | is_stuck
-    if supposes:
-        is_followed |= F.lead("isr").over(order).eqNullSafe(F.col("isr"))
-    late, early = (F.expr(f"INTERVAL {ms} MILLISECONDS") for ms in (LATE_MS, EARLY_MS))
-    spans = states.select(
-        *INCARNATION, "ordinal", "leader", "isr", "replicas", "since", next_since.alias("next_since"),
-        is_followed.alias("is_followed"), F.col("evidence").alias("state_evidence"),
-    ).withColumn("day", days_or_open(F.col("since") - late, F.col("next_since") + early))  # fmt: skip
-    # by a line of the controller that failed to elect it is exact
-    is_own = F.coalesce(F.get("state_evidence.node_id", F.lit(0)) == F.col("node_id"), F.lit(False))
-    is_then = (F.col("since") <= F.when(is_own, F.col("at")).otherwise(F.col("at") + late)) & (
-        F.col("next_since").isNull() | (F.col("next_since") >= F.col("at") - early)
-    )
-
-    def only(name: str) -> Column:
-        """The value of a column, if all rows have the same and it is known of each."""
-        is_one = (F.size(F.collect_set(name)) == 1) & (F.count(name) == F.count(F.lit(1)))
-        return F.when(is_one, F.first(name))
-
-    is_last = F.col("next_since").isNull() & F.col("is_traced")
-    is_sure = F.min(F.coalesce(F.col("is_followed"), F.lit(False)) | is_last) & (F.min("since") <= F.first("at"))
-    first_node = F.get("evidence.node_id", F.lit(0)).alias("node_id")
-    is_traced = F.lit(True) if supposes else F.coalesce("is_traced", F.lit(False))
-    return (
-        failed.select(*INCARNATION, "at", first_node, is_traced.alias("is_traced"), day_of_or_open("at").alias("day"))
-        .join(spans, [*INCARNATION, "day"])
-        .where(is_then)
-        .groupBy(*INCARNATION, "at")
-        .agg(
-            F.when(is_sure, only("leader")).alias("previous_leader"),
-            F.when(is_sure, only("isr")).alias("isr_before"),
-            F.when(F.min("since") <= F.first("at"), only("replicas")).alias("replicas"),
-            F.slice(F.min_by("state_evidence", "ordinal"), 1, 1).alias("state_evidence"),
         )
     )

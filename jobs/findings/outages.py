@@ -221,12 +221,13 @@ def _offline_states(
         for side, shifted in (("last", F.lag), ("next", F.lead))
         for name in ("leader", "since", "leader_epoch", "partition_epoch")
     }
-    last_isr = F.coalesce(F.last("isr", ignorenulls=True).over(before), F.col("isr"))
+    # of a leader of whom only the start is logged nobody knows the ISR
+    isr_then = F.when(F.col("isr").isNotNull() | (F.col("leader") >= 0), F.struct("isr"))
+    last_isr = F.coalesce(F.last(isr_then, ignorenulls=True).over(before)["isr"], "isr")
     offline = states.withColumns({**around, "last_isr": last_isr}).where("leader = -1")
-    late = late_lines.withColumn("is_late", F.lit(True))
     with_spans = (
         offline.withColumn("first_line", F.try_element_at("evidence", F.lit(1)))
-        .join(F.broadcast(late), ["cluster", "first_line"], "left")
+        .join(F.broadcast(late_lines.withColumn("is_late", F.lit(True))), ["cluster", "first_line"], "left")
         .join(F.broadcast(known_spans), "cluster", "left")
         .join(open_until, HISTORY, "left")
         .withColumns(

@@ -56,6 +56,7 @@ from jobs.timelines.known_spans import (
     to_known_spans,
     within_terms,
 )
+from jobs.timelines.leader_epoch_starts import with_leader_epoch_starts
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
 from jobs.timelines.row_streams import ROWS_PER_BATCH, no_rows
 from jobs.timelines.topics import to_topic_timeline
@@ -217,11 +218,11 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
             "topic_timeline": topics,
         }
     )
-    states, written_topics = work.states, work.table("topic_timeline")
+    states, written_topics, starts = work.states, work.table("topic_timeline"), work.leader_epoch_starts
     work.write(
         {
             "partition_timeline": lambda: to_partition_timeline(
-                states, written_topics, work.settings, work.config_changes
+                states, written_topics, work.settings, work.config_changes, starts
             ),
             "contradictions": lambda: to_contradictions(states),
         }
@@ -242,7 +243,7 @@ def _say_scope(scope: Scope, appended: AppendedClusters, say: Callable[[str], No
 def write_findings(work: Work) -> None:
     """What happened: elections, ISR changes, reassignments, then outages and churn, then what all of it comes to."""
     events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
-    kinds = work.inputs.kinds
+    kinds, starts = work.inputs.kinds, work.leader_epoch_starts
     # a node's way is that of its cluster, whichever topics are rebuilt
     stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
     failures = to_log_dir_failures(work.inputs.events, stops, kinds)
@@ -252,7 +253,7 @@ def write_findings(work: Work) -> None:
     work.write(
         {
             "elections": lambda: with_latency(
-                to_elections(partitions, events, topics, controller_logs, kinds), lately, failures
+                to_elections(partitions, events, topics, controller_logs, kinds, starts), lately, failures
             ),
             "isr_changes": lambda: to_isr_changes(partitions, events, topics, kinds),
             "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
@@ -302,7 +303,10 @@ def write_findings(work: Work) -> None:
 def _outages_with_causes(work: Work, stops: DataFrame, lately: DataFrame) -> DataFrame:
     """Outages of all topics, of those in scope rebuilt: a cause may be known only later. `lately`: stops that last into
     a window."""
-    led = with_until(work.states.where("leader IS NOT NULL"), work.table("topic_timeline"))
+    led = work.states.where("leader IS NOT NULL")
+    if work.leader_epoch_starts is not None:
+        led = with_leader_epoch_starts(led, work.leader_epoch_starts)
+    led = with_until(led, work.table("topic_timeline"))
     spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
     brokers = work.table("broker_timeline")
     controllers = work.table("controller_timeline")

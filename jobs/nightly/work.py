@@ -16,7 +16,9 @@ from jobs.nightly.window_check import compare, going_on
 from jobs.nightly.windows import BEGINS, since_horizon
 from jobs.session import checkpointed, compiling, held
 from jobs.settings import Settings
+from jobs.timelines.leader_epoch_starts import EPOCH_STARTED, to_leader_epoch_starts
 from jobs.timelines.partitions import to_states
+from jobs.timelines.topics import to_numbered_incarnations
 from jobs.timelines.written_order import with_lines
 from jobs.warehouse.tables import Warehouse
 from schemas.findings import VERDICTS
@@ -88,6 +90,16 @@ class Work:
             return None
         topics, terms = self.whole("topic_timeline"), self.table("controller_timeline")
         return checkpointed(to_config_changes(self.inputs.events, topics, terms, self.inputs.kinds))
+
+    @cached_property
+    def leader_epoch_starts(self) -> DataFrame | None:
+        """Leader epochs of which no line shows a whole state, only their leader that they began; None: there are none.
+        Not before topics and controller terms are written."""
+        if not self.inputs.kinds.have([EPOCH_STARTED]):
+            return None
+        incarnations = to_numbered_incarnations(self.table("topic_timeline"))
+        starts = checkpointed(to_leader_epoch_starts(self.events, incarnations, self.states))
+        return None if starts.isEmpty() else starts
 
     def within(self, scope: Scope) -> Work:
         """The same with another scope."""

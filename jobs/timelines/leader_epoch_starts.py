@@ -1,0 +1,82 @@
+"""Leader epochs that a leader logs as it begins them, and of which no line shows a whole state.
+
+From 0.11 to 2.5 a leader logs `payments-3 starts at Leader Epoch 5 from offset 220`: who leads since when, but not the
+ISR. With ZooKeeper at INFO it is often all that is logged of an election. A leader epoch has one leader.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.evidence import line_as_evidence
+from jobs.timelines.running_windows import row_and_behind
+from jobs.timelines.topics import HISTORY, INCARNATION, with_history, with_incarnation_of_history
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+EPOCH_STARTED = "leader_epoch_started"
+
+
+def to_leader_epoch_starts(events: DataFrame, incarnations: DataFrame, states: DataFrame) -> DataFrame:
+    """EVENTS, rows of `to_numbered_incarnations`, STATES -> HISTORY, INCARNATION, leader, leader_epoch, since,
+    evidence: leader epochs that a line of their leader shows, and that no state with a leader and an ISR has.
+
+    `since` is its first such line; a broker that starts again logs the leader epoch once more. One that two brokers
+    log is left out: lines contradict each other.
+    """
+    node = F.coalesce("node_id", "broker_id")
+    logged = events.where(F.col("event_type") == EPOCH_STARTED).where("topic IS NOT NULL AND leader_epoch IS NOT NULL")
+    own = logged.select(
+        "cluster",
+        "topic",
+        "partition",
+        "at",
+        "leader_epoch",
+        node.alias("leader"),
+        line_as_evidence().alias("evidence"),
+    ).where("leader IS NOT NULL")
+    of_epoch = [HISTORY, "leader_epoch"]
+    whole = states.where("leader IS NOT NULL AND isr IS NOT NULL").select(*of_epoch).distinct()
+    starts = (
+        with_history(own, incarnations)
+        .groupBy(*of_epoch)
+        .agg(
+            F.min("leader").alias("leader"),
+            F.max("leader").alias("greatest"),
+            F.min("at").alias("since"),
+            F.min_by("evidence", F.struct("at", "evidence")).alias("evidence"),
+        )
+        .where("leader = greatest")
+        .drop("greatest")
+        .join(whole, of_epoch, "left_anti")
+    )
+    return with_incarnation_of_history(starts, incarnations)
+
+
+def with_leader_epoch_starts(states: DataFrame, starts: DataFrame) -> DataFrame:
+    """Rows with INCARNATION, `ordinal`, leader, leader_epoch and since, rows of `to_leader_epoch_starts` -> both, but
+    for starts of a leader epoch that a row has already. All else is null of a start.
+
+    `ordinal` is a struct that orders the rows, and nothing else: a start stands behind all rows of earlier leader
+    epochs. It is no younger than the first proof of any later row.
+    """
+    is_start = F.col("start").isNotNull()
+    earlier = Window.partitionBy(*INCARNATION).orderBy("leader_epoch").rangeBetween(Window.unboundedPreceding, -1)
+    of_earlier = F.max(F.when(~is_start & F.col("leader_epoch").isNotNull(), F.col("ordinal"))).over(earlier)
+    both = states.withColumn("start", F.lit(None).cast("boolean")).unionByName(
+        starts.withColumn("start", F.lit(True)), allowMissingColumns=True
+    )
+    is_new = F.min(is_start).over(Window.partitionBy(*INCARNATION, "leader_epoch"))
+    place = F.struct(
+        F.when(is_start, of_earlier).otherwise(F.col("ordinal")).alias("ordinal"),
+        F.when(is_start, F.col("leader_epoch") + 1).otherwise(0).alias("nth"),
+    )
+    ordered = both.withColumns({"is_new": is_new, "place": place}).where(~is_start | F.col("is_new"))
+    first_proof = F.min("since").over(row_and_behind(INCARNATION, ["place"]))
+    return ordered.withColumns(
+        {"since": F.when(is_start, first_proof).otherwise(F.col("since")), "ordinal": F.col("place")}
+    ).select(*states.columns)

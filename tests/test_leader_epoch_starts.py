@@ -1,0 +1,174 @@
+"""Leader epochs of which only the start is logged: who led, and when, though nobody knows the ISR.
+
+The partition is one of a 2.2.2 cluster at INFO: 4 leads it with [3,4] when it is given to 3 (leader epochs 2 and 3),
+which is shut down twice (4 and 6: no leader) and comes back twice (5 and 7). Whole states are logged of the leader
+epochs 1 and 8.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobs.findings.elections import to_elections
+from jobs.findings.outages import to_outages
+from jobs.settings import Settings
+from jobs.timelines.cluster_facts import EvidenceKinds
+from jobs.timelines.leader_epoch_starts import to_leader_epoch_starts, with_leader_epoch_starts
+from jobs.timelines.partitions import to_partition_timeline, with_until
+from jobs.timelines.states.columns import STATES
+from jobs.timelines.topics import to_numbered_incarnations
+from schemas.findings import ELECTIONS
+from schemas.ingest import EVENTS
+from schemas.timelines import BROKER_TIMELINE, TOPIC_TIMELINE
+from tests.test_findings import LAST, TAKEOVERS, known_spans
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tests.conftest import Frame, Same
+
+TOPICS = """
+topic    | incarnation | since    | until
+payments | 0           | 10:00:00 |
+"""
+WHOLE = """
+topic    | partition | incarnation | history | ordinal | leader | leader_epoch | partition_epoch | isr | since       | follows | evidence
+payments | 3         | 0           | 3       | 3       | 4      | 1            | 3               | 3,4 | 10:00:00.84 | true    | 4@f:1
+payments | 3         | 0           | 3       | 10      | 3      | 8            | 10              | 3   | 10:01:56    | true    | 3@f:9
+"""  # noqa: E501
+LOGGED = """
+event_type                         | topic    | partition | node_id | at          | leader | leader_epoch | line | fields
+leader_epoch_started               | payments | 3         | 4       | 10:00:00.8  |        | 1            | 1    | previous_leader_epoch=0
+leader_epoch_started               | payments | 3         | 3       | 10:00:00.86 |        | 2            | 2    | previous_leader_epoch=1
+leader_epoch_started               | payments | 3         | 3       | 10:00:00.88 |        | 3            | 3    | previous_leader_epoch=2
+become_follower_leader_unavailable | payments | 3         | 3       | 10:00:16    | -1     |              | 4    |
+leader_epoch_started               | payments | 3         | 3       | 10:00:16.1  |        | 5            | 5    | previous_leader_epoch=-1
+# it starts again, and logs the leader epoch that it finds
+leader_epoch_started               | payments | 3         | 3       | 10:00:40    |        | 5            | 6    | previous_leader_epoch=-1
+leader_epoch_started               | payments | 3         | 3       | 10:01:29    |        | 7            | 7    | previous_leader_epoch=5
+# lines that contradict each other say nothing
+leader_epoch_started               | payments | 3         | 3       | 10:01:50    |        | 9            | 8    | previous_leader_epoch=8
+leader_epoch_started               | payments | 3         | 4       | 10:01:51    |        | 9            | 8    | previous_leader_epoch=8
+"""  # noqa: E501
+FAILED = """
+topic    | partition | incarnation | at       | strategy | previous_leader | succeeded | evidence
+payments | 3         | 0           | 10:00:11 | offline  |                 | false     | 2@f:21
+payments | 3         | 0           | 10:01:22 | offline  |                 | false     | 2@f:22
+"""
+BROKERS = """
+broker | since    | until
+3      | 09:00:00 | 10:00:11
+3      | 10:00:15 | 10:01:22
+3      | 10:01:28 |
+"""
+COVERAGE = """
+2       | controller   | 10:00:00 | 10:10:00
+2       | state_change | 10:00:00 | 10:10:00
+"""
+
+
+@pytest.fixture(scope="module")
+def starts(frame: Frame) -> DataFrame:
+    """Rows of the leader epochs without a whole state."""
+    incarnations = to_numbered_incarnations(frame(TOPIC_TIMELINE, TOPICS))
+    return to_leader_epoch_starts(frame(EVENTS, LOGGED), incarnations, frame(STATES, WHOLE)).persist()
+
+
+def test_a_leader_epoch_starts_with_its_leader_s_first_line(starts: DataFrame, same: Same) -> None:
+    same(
+        starts,
+        """
+        topic    | partition | incarnation | history | leader | leader_epoch | since       | evidence
+        payments | 3         | 0           | 3       | 3      | 2            | 10:00:00.86 | 3@f:2
+        payments | 3         | 0           | 3       | 3      | 3            | 10:00:00.88 | 3@f:3
+        payments | 3         | 0           | 3       | 3      | 5            | 10:00:16.1  | 3@f:5
+        payments | 3         | 0           | 3       | 3      | 7            | 10:01:29    | 3@f:7
+        """,
+    )
+
+
+def test_a_state_lasts_until_another_leader_epoch_starts(frame: Frame, same: Same, starts: DataFrame) -> None:
+    """Seven states are missing behind the first one, and who leads next began 20 ms later."""
+    rows = to_partition_timeline(frame(STATES, WHOLE), frame(TOPIC_TIMELINE, TOPICS), Settings(), None, starts)
+    same(
+        rows,
+        """
+        ordinal | leader | leader_epoch | since       | until       | missing_before
+        3       | 4      | 1            | 10:00:00.84 | 10:00:00.86 | 3
+        10      | 3      | 8            | 10:01:56    |             | 6
+        """,
+    )
+
+
+def test_a_start_is_no_younger_than_what_comes_later(frame: Frame, same: Same) -> None:
+    """5 logs its start late: another leader epoch has a state by then. Of a leader epoch with a state none is added,
+    and one before all states stands before them."""
+    known = """
+    topic | partition | incarnation | history | ordinal | leader | leader_epoch | since
+    t     | 0         | 0           | 7       | 40      | 1      | 4            | 10:00:01
+    t     | 0         | 0           | 7       | 41      | -1     |              | 10:00:02
+    t     | 0         | 0           | 7       | 42      | 1      | 6            | 10:00:03
+    """
+    logged = """
+    topic | partition | incarnation | history | leader | leader_epoch | since
+    t     | 0         | 0           | 7       | 2      | 0            | 10:00:00
+    t     | 0         | 0           | 7       | 2      | 5            | 10:00:04
+    t     | 0         | 0           | 7       | 1      | 6            | 10:00:05
+    """
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
+    both = with_leader_epoch_starts(frame(STATES, known), frame(STATES, logged).drop("ordinal"))
+    same(
+        with_until(both, topics),
+        """
+        leader | leader_epoch | since    | until
+        2      | 0            | 10:00:00 | 10:00:01
+        1      | 4            | 10:00:01 | 10:00:02
+        2      | 5            | 10:00:02 | 10:00:02
+        -1     |              | 10:00:02 | 10:00:03
+        1      | 6            | 10:00:03 |
+        """,
+    )
+
+
+def test_elections_of_which_only_the_start_is_logged(frame: Frame, same: Same, starts: DataFrame) -> None:
+    """The leader before is known where no leader epoch is missing; nothing is said of what the leaders had."""
+    timeline = to_partition_timeline(frame(STATES, WHOLE), frame(TOPIC_TIMELINE, TOPICS), Settings(), None, starts)
+    spans = known_spans(frame, COVERAGE, "node_id")
+    events, topics = frame(EVENTS, LOGGED), frame(TOPIC_TIMELINE, TOPICS)
+    same(
+        to_elections(timeline, events, topics, spans, EvidenceKinds(), starts),
+        """
+        leader | leader_epoch | at          | previous_leader | isr_before | unclean | evidence
+        4      | 1            | 10:00:00.84 |                 |            |         | 4@f:1
+        3      | 2            | 10:00:00.86 | 4               |            |         | 3@f:2
+        3      | 3            | 10:00:00.88 | 3               |            | false   | 3@f:3
+        3      | 5            | 10:00:16.1  |                 |            |         | 3@f:5
+        3      | 7            | 10:01:29    |                 |            |         | 3@f:7
+        3      | 8            | 10:01:56    | 3               |            | false   | 3@f:9
+        """,
+    )
+
+
+def test_outages_end_as_a_leader_epoch_starts(frame: Frame, same: Same, starts: DataFrame) -> None:
+    """Both elections failed, and each time the leader epoch in between was one without a leader. The ISR is unknown."""
+    topics = frame(TOPIC_TIMELINE, TOPICS)
+    led = with_until(with_leader_epoch_starts(frame(STATES, WHOLE), starts), topics)
+    rows = to_outages(
+        led,
+        frame(ELECTIONS, FAILED),
+        frame(BROKER_TIMELINE, BROKERS),
+        known_spans(frame, COVERAGE),
+        frame(EVENTS, "topic"),
+        frame(TAKEOVERS, "broker"),
+        frame(LAST, "broker"),
+    )
+    same(
+        rows,
+        """
+        since    | until      | duration_ms | last_leader | last_isr | healed_by_broker | failed_elections | evidence
+        10:00:11 | 10:00:16.1 | 5100        | 3           |          | 3                | 1                | 2@f:21
+        10:01:22 | 10:01:29   | 7000        | 3           |          | 3                | 1                | 2@f:22
+        """,
+    )

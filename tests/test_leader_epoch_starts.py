@@ -102,9 +102,9 @@ def test_a_state_lasts_until_another_leader_epoch_starts(frame: Frame, same: Sam
     )
 
 
-def test_a_start_is_no_younger_than_what_comes_later(frame: Frame, same: Same) -> None:
-    """5 logs its start late: another leader epoch has a state by then. Of a leader epoch with a state none is added,
-    and one before all states stands before them."""
+def test_starts_stand_where_their_leader_epochs_do(frame: Frame, same: Same) -> None:
+    """2 logs the start of leader epoch 5 late: another one has a state by then; and that of 7 early, by its clock, for the
+    one before it was seen later. Of a leader epoch with a state none is added, and one before all states comes first."""
     known = """
     topic | partition | incarnation | history | ordinal | leader | leader_epoch | since
     t     | 0         | 0           | 7       | 40      | 1      | 4            | 10:00:01
@@ -116,6 +116,7 @@ def test_a_start_is_no_younger_than_what_comes_later(frame: Frame, same: Same) -
     t     | 0         | 0           | 7       | 2      | 0            | 10:00:00
     t     | 0         | 0           | 7       | 2      | 5            | 10:00:04
     t     | 0         | 0           | 7       | 1      | 6            | 10:00:05
+    t     | 0         | 0           | 7       | 2      | 7            | 10:00:02.9
     """
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
     both = with_leader_epoch_starts(frame(STATES, known), frame(STATES, logged).drop("ordinal"))
@@ -127,7 +128,8 @@ def test_a_start_is_no_younger_than_what_comes_later(frame: Frame, same: Same) -
         1      | 4            | 10:00:01 | 10:00:02
         2      | 5            | 10:00:02 | 10:00:02
         -1     |              | 10:00:02 | 10:00:03
-        1      | 6            | 10:00:03 |
+        1      | 6            | 10:00:03 | 10:00:03
+        2      | 7            | 10:00:03 |
         """,
     )
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from jobs.nightly.incremental import Scope
 from jobs.nightly.window_events import events_in
 from jobs.nightly.windows import Windows
-from jobs.session import checkpointed, checkpointed_if_few, held
+from jobs.session import checkpointed, checkpointed_if_few, compiling, held
 from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
@@ -61,8 +61,10 @@ class DerivationInputs:
         """EVENTS, `at` on the clock of the node that logged them."""
         events = self.all_rows("events")
         if self.windows:
-            needed = events_in(self.windows, events, self.warehouse)
-            return held(with_written_order(needed, self.odd_formats))
+            # compiled, so that only those that are needed become rows: of a year's events they are few
+            with compiling(self.warehouse.spark):
+                needed = events_in(self.windows, events, self.warehouse)
+                return held(with_written_order(needed, self.odd_formats))
         return checkpointed_if_few(with_written_order(events, self.odd_formats))
 
     @cached_property

@@ -62,7 +62,7 @@ def with_leader_epoch_starts(states: DataFrame, starts: DataFrame) -> DataFrame:
     for starts of a leader epoch that a row has already. All else is null of a start.
 
     `ordinal` is a struct that orders the rows, and nothing else: a start stands behind all rows of earlier leader
-    epochs. It is no younger than the first proof of any later row.
+    epochs.
     """
     is_start = F.col("start").isNotNull()
     earlier = Window.partitionBy(*INCARNATION).orderBy("leader_epoch").rangeBetween(Window.unboundedPreceding, -1)
@@ -76,7 +76,11 @@ def with_leader_epoch_starts(states: DataFrame, starts: DataFrame) -> DataFrame:
         F.when(is_start, F.col("leader_epoch") + 1).otherwise(0).alias("nth"),
     )
     ordered = both.withColumns({"is_new": is_new, "place": place}).where(~is_start | F.col("is_new"))
+    # no younger than the first proof of a later row, whatever clocks say no older than an earlier one
+    by_then = (
+        Window.partitionBy(*INCARNATION).orderBy("place").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
     first_proof = F.min("since").over(row_and_behind(INCARNATION, ["place"]))
-    return ordered.withColumns(
-        {"since": F.when(is_start, first_proof).otherwise(F.col("since")), "ordinal": F.col("place")}
-    ).select(*states.columns)
+    began_before = F.max(F.when(~is_start, F.col("since"))).over(by_then)
+    since = F.when(is_start, F.greatest(first_proof, began_before)).otherwise(F.col("since"))
+    return ordered.withColumns({"since": since, "ordinal": F.col("place")}).select(*states.columns)

@@ -63,8 +63,7 @@ PARTITION_TIMELINE = table(
     column(
         "until",
         TIME,
-        "Start of the next known state, or of a later leader epoch of which no line shows the whole state, or the "
-        "topic's deletion, UTC.",
+        "Start of the next known state, or the topic's deletion, UTC.",
         null="still so at the end of the logs",
     ),
     column(

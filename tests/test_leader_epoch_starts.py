@@ -89,22 +89,10 @@ def test_a_leader_epoch_starts_with_its_leader_s_first_line(starts: DataFrame, s
     )
 
 
-def test_a_state_lasts_until_another_leader_epoch_starts(frame: Frame, same: Same, starts: DataFrame) -> None:
-    """Seven states are missing behind the first one, and who leads next began 20 ms later."""
-    rows = to_partition_timeline(frame(STATES, WHOLE), frame(TOPIC_TIMELINE, TOPICS), Settings(), None, starts)
-    same(
-        rows,
-        """
-        ordinal | leader | leader_epoch | since       | until       | missing_before
-        3       | 4      | 1            | 10:00:00.84 | 10:00:00.86 | 3
-        10      | 3      | 8            | 10:01:56    |             | 6
-        """,
-    )
-
-
 def test_starts_stand_where_their_leader_epochs_do(frame: Frame, same: Same) -> None:
-    """2 logs the start of leader epoch 5 late: another one has a state by then; and that of 7 early, by its clock, for the
-    one before it was seen later. Of a leader epoch with a state none is added, and one before all states comes first."""
+    """2 logs the start of leader epoch 5 late, for another one has a state by then; and that of 7 early, by its clock,
+    for the one before it was seen later. Of a leader epoch with a state none is added; one before all states is first.
+    """
     known = """
     topic | partition | incarnation | history | ordinal | leader | leader_epoch | since
     t     | 0         | 0           | 7       | 40      | 1      | 4            | 10:00:01
@@ -136,7 +124,7 @@ def test_starts_stand_where_their_leader_epochs_do(frame: Frame, same: Same) -> 
 
 def test_elections_of_which_only_the_start_is_logged(frame: Frame, same: Same, starts: DataFrame) -> None:
     """The leader before is known where no leader epoch is missing; nothing is said of what the leaders had."""
-    timeline = to_partition_timeline(frame(STATES, WHOLE), frame(TOPIC_TIMELINE, TOPICS), Settings(), None, starts)
+    timeline = to_partition_timeline(frame(STATES, WHOLE), frame(TOPIC_TIMELINE, TOPICS), Settings())
     spans = known_spans(frame, COVERAGE, "node_id")
     events, topics = frame(EVENTS, LOGGED), frame(TOPIC_TIMELINE, TOPICS)
     same(

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.first_leaders import FirstLeaderWait, first_leader_waits, wait_answer, wait_data
+from jobs.answers.leader_epochs import with_epochs_of_elections
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import is_open
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, steps_of
@@ -73,7 +74,8 @@ def partition_story(
 
 def _partition_rows(opened: OpenedCluster, topic: str, partition: int) -> PartitionRows:
     one = f"topic = {literal(topic)} AND partition = {partition}"
-    states = opened.table("partition_timeline", one, "incarnation, ordinal")
+    elections = opened.table("elections", one, '"at", leader_epoch')
+    states = with_epochs_of_elections(opened.table("partition_timeline", one, "incarnation, ordinal"), elections)
     topics = opened.table("topic_timeline", f"topic = {literal(topic)}", "incarnation")
     waits = first_leader_waits(opened, one)
     if not states and not waits and not opened.table("offline_partitions", one):
@@ -84,7 +86,7 @@ def _partition_rows(opened: OpenedCluster, topic: str, partition: int) -> Partit
     return PartitionRows(
         states,
         opened.table("offline_partitions", one, "since"),
-        opened.table("elections", one, '"at", leader_epoch'),
+        elections,
         opened.table("isr_changes", one, "incarnation, ordinal"),
         opened.table("reassignments", one, "since"),
         opened.table("verdicts", f"{one} AND verdict = 'violated'", '"at", rule'),

@@ -218,11 +218,11 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
             "topic_timeline": topics,
         }
     )
-    states, written_topics, starts = work.states, work.table("topic_timeline"), work.leader_epoch_starts
+    states, written_topics = work.states, work.table("topic_timeline")
     work.write(
         {
             "partition_timeline": lambda: to_partition_timeline(
-                states, written_topics, work.settings, work.config_changes, starts
+                states, written_topics, work.settings, work.config_changes
             ),
             "contradictions": lambda: to_contradictions(states),
         }

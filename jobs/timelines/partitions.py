@@ -17,7 +17,6 @@ from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.controllers import without_epochs_of_kraft
-from jobs.timelines.leader_epoch_starts import with_leader_epoch_starts
 from jobs.timelines.min_isr import with_min_isr
 from jobs.timelines.states.assignments import with_assignments, with_start_and_replicas
 from jobs.timelines.states.columns import is_complete
@@ -100,21 +99,16 @@ def with_until(states: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def to_partition_timeline(
-    states: DataFrame,
-    topics: DataFrame,
-    settings: Settings,
-    config_changes: DataFrame | None = None,
-    starts: DataFrame | None = None,
+    states: DataFrame, topics: DataFrame, settings: Settings, config_changes: DataFrame | None = None
 ) -> DataFrame:
     """STATES, TOPIC_TIMELINE, CONFIG_CHANGES -> PARTITION_TIMELINE: those whose leader, leader epoch and ISR are known.
 
-    `config_changes` is None where no line has a setting of a topic, `starts`, rows of `to_leader_epoch_starts`, where
-    there are none: a state lasts no longer than until another leader epoch starts.
+    `config_changes` is None where no line has a setting of a topic.
     """
     # as `to_states` leaves its rows
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
     complete = states.where(is_complete())
-    timed = _with_until(complete, topics, starts).withColumns(
+    timed = with_until(complete, topics).withColumns(
         {
             "previous_leader_epoch": F.lead("leader_epoch").over(backwards),
             "missing_before": F.coalesce(
@@ -136,14 +130,6 @@ def to_partition_timeline(
         )
         .select(*PARTITION_TIMELINE.columns)
     )
-
-
-def _with_until(states: DataFrame, topics: DataFrame, starts: DataFrame | None) -> DataFrame:
-    """As `with_until`; rows of `to_leader_epoch_starts` end states, too."""
-    if starts is None:
-        return with_until(states, topics)
-    timed = with_until(with_leader_epoch_starts(states, starts), topics).where("ordinal.nth = 0")
-    return timed.withColumn("ordinal", F.col("ordinal.ordinal"))
 
 
 def to_contradictions(states: DataFrame) -> DataFrame:

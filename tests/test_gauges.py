@@ -128,6 +128,55 @@ def test_minutes(frame: Frame, same: Same, assigned: DataFrame) -> None:
     same(rows.where("minute >= '2026-11-21 10:58:00'"), MINUTES)
 
 
+# one partition loses its leader twice within 10:59, and is one; the next minute it is without a leader from its begin.
+# The deletion of x ended its outage, no line tells when: it surely had no leader until 11:01:30. y has none still.
+ONCE_AGAIN = """
+topic | partition | incarnation | since       | until       | ended_before | at_least_ms | healed_by
+w     | 0         | 0           | 10:59:10    | 10:59:20    | 10:59:20     | 10000       | clean_election
+w     | 0         | 0           | 10:59:40    | 11:00:00.5  | 11:00:00.5   | 20500       | clean_election
+w     | 0         | 0           | 11:00:30    | 11:00:40    | 11:00:40     | 10000       | clean_election
+w     | 1         | 0           | 10:59:10    | 10:59:20    | 10:59:20     | 10000       | clean_election
+x     | 0         | 0           | 11:00:00    |             |              | 90000       | topic_deletion
+y     | 0         | 0           | 11:00:00    |             |              | 60000       |
+"""
+COUNTED_ONCE = """
+minute   | offline_partitions_count | offline_partitions_seen
+10:59:00 | 1                        | 2
+11:00:00 | 2                        | 3
+11:01:00 | 1                        | 2
+11:02:00 | 1                        | 1
+"""
+
+
+def test_a_partition_counts_once_in_a_minute_and_no_longer_than_it_surely_had_no_leader(
+    frame: Frame, same: Same
+) -> None:
+    nothing = frame(PARTITION_TIMELINE, "topic"), frame(CONTROLLER_TIMELINE, "until"), frame(ELECTIONS, "topic")
+    logs = frame(LOG_COVERAGE, "since | until\n 10:59:00 | 11:02:10")
+    rows = to_cluster_minutely(frame(OFFLINE_PARTITIONS, ONCE_AGAIN), *nothing, frame(ISR_CHANGES, "topic"), logs)
+    same(rows, COUNTED_ONCE)
+
+
+# 1 was replaced as it loaded its context, and noticed only after it had said that it was ready
+LATE_CONTROLLER = """
+controller_id | since    | active_since | until
+1             | 10:58:10 | 11:00:10     | 10:59:30
+2             | 10:59:30 | 10:59:40     |
+"""
+
+
+def test_a_controller_that_was_replaced_before_it_was_ready_was_never_active(frame: Frame, same: Same) -> None:
+    nothing = [frame(table, "topic") for table in (ELECTIONS, ISR_CHANGES)]
+    rows = to_cluster_minutely(
+        frame(OFFLINE_PARTITIONS, "topic"),
+        frame(PARTITION_TIMELINE, "topic"),
+        frame(CONTROLLER_TIMELINE, LATE_CONTROLLER),
+        *nothing,
+        frame(LOG_COVERAGE, "since | until\n 10:58:00 | 11:01:10"),
+    )
+    same(rows, "minute | active_controller_count\n 10:58:00 | 0\n 10:59:00 | 1\n 11:00:00 | 1\n 11:01:00 | 1")
+
+
 # ---- lost records ---------------------------------------------------------------------------------------------------
 UNCLEAN = """
 topic  | partition | incarnation | at       | leader_epoch | leader | unclean | last_leader

@@ -159,12 +159,13 @@ def to_cluster_minutely(
     gauges = {
         "offline_partitions_count": outages.select("cluster", "since", _surely_until().alias("until")),
         "under_replicated_partitions": assigned.where("leader >= 0 AND size(isr) < size(replicas)"),
-        "active_controller_count": controllers.where("active_since IS NOT NULL").select(
-            "cluster", F.col("active_since").alias("since"), "until"
-        ),
+        # one that another has replaced may go on until it is ready, and only then learn of it
+        "active_controller_count": controllers.where(
+            "active_since IS NOT NULL AND (until IS NULL OR active_since < until)"
+        ).select("cluster", F.col("active_since").alias("since"), "until"),
     }
     counts: Mapping[str, DataFrame] = {
-        "offline_begins": outages.select("cluster", F.col("since").alias("at")),
+        "offline_begins": _first_begins(outages),
         "leader_elections": elections.where("succeeded"),
         "unclean_leader_elections": elections.where("unclean"),
         "isr_shrinks": isr_changes.where("kind = 'shrink'"),
@@ -192,14 +193,29 @@ def to_cluster_minutely(
     return by_minute.withColumns({"offline_partitions_seen": seen, **sums}).select(*CLUSTER_MINUTELY.columns)
 
 
+def _first_begins(outages: DataFrame) -> DataFrame:
+    """OFFLINE_PARTITIONS -> cluster, at: when each began, but those of a partition that was without a leader before in
+    the same minute: it counts once."""
+    order = Window.partitionBy("cluster", "topic", "partition").orderBy("since", "incarnation")
+    last = F.max(_surely_until()).over(order.rowsBetween(Window.unboundedPreceding, -1))
+    is_counted = F.coalesce(last >= F.date_trunc("minute", "since"), F.lit(False))
+    return (
+        outages.withColumn("is_counted", is_counted)
+        .where("NOT is_counted")
+        .select("cluster", F.col("since").alias("at"))
+    )
+
+
 def _sure_end() -> Column:
     """Until when a row of OFFLINE_PARTITIONS surely had no leader."""
     return F.timestamp_micros(F.unix_micros("since") + F.col("at_least_ms") * 1000)
 
 
 def _surely_until() -> Column:
-    """The end of an outage; where only some later time is known by which it was over, the end of what is sure."""
-    return F.coalesce("until", F.when(F.col("ended_before").isNotNull(), _sure_end()))
+    """The end of an outage; where it is only known to be over, be it by some later time or by its topic's deletion, the
+    end of what is sure; null if it is open."""
+    is_over = F.col("ended_before").isNotNull() | F.col("healed_by").isNotNull()
+    return F.coalesce("until", F.when(is_over, _sure_end()))
 
 
 def _minutes(coverage: DataFrame) -> DataFrame:

@@ -65,7 +65,7 @@ ENDS = T.StructType([CLUSTER, column("end_of_logs", TIME, "End of a cluster's lo
 
 @pytest.fixture(scope="module")
 def assigned(frame: Frame) -> DataFrame:
-    return with_assignments(frame(PARTITION_TIMELINE, STATES)).persist()
+    return with_assignments(frame(PARTITION_TIMELINE, STATES), frame(OFFLINE_PARTITIONS, OUTAGES)).persist()
 
 
 def test_imbalance(frame: Frame, same: Same, assigned: DataFrame) -> None:
@@ -175,6 +175,49 @@ def test_a_controller_that_was_replaced_before_it_was_ready_was_never_active(fra
         frame(LOG_COVERAGE, "since | until\n 10:58:00 | 11:01:10"),
     )
     same(rows, "minute | active_controller_count\n 10:58:00 | 0\n 10:59:00 | 1\n 11:00:00 | 1\n 11:01:00 | 1")
+
+
+# until 2.0 no state says that the leader, the only one in sync, was dead from 10:59:30 on, and twice
+UNWRITTEN = """
+topic | partition | incarnation | ordinal | leader | isr | replicas | since    | until    | availability
+z     | 0         | 0           | 0       | 1      | 1   | 1,2      | 10:58:00 | 11:01:00 | UnderMinIsr
+z     | 0         | 0           | 1       | 1      | 1   | 1,2      | 11:01:00 |          | UnderMinIsr
+"""
+UNWRITTEN_OUTAGES = """
+topic | partition | incarnation | since    | until    | ended_before | at_least_ms
+z     | 0         | 0           | 10:59:30 | 11:01:00 | 11:01:00     | 90000
+z     | 0         | 0           | 11:01:30 |          |              | 60000
+# the partition of another incarnation
+z     | 0         | 1           | 10:58:30 | 10:59:00 | 10:59:00     | 30000
+"""
+UNLED = """
+broker | since    | until    | leaders | preferred | imbalanced
+1      | 10:58:00 | 10:59:30 | 1       | 1         | 0
+1      | 10:59:30 | 11:01:00 | 0       | 1         | 1
+1      | 11:01:00 | 11:01:30 | 1       | 1         | 0
+1      | 11:01:30 |          | 0       | 1         | 1
+"""
+UNLED_MINUTES = """
+minute   | offline_partitions_count | under_replicated_partitions
+10:58:00 | 1                        | 1
+10:59:00 | 1                        | 0
+11:00:00 | 1                        | 0
+11:01:00 | 1                        | 0
+11:02:00 | 1                        | 0
+"""
+
+
+def test_a_dead_leader_leads_no_partition_though_no_state_says_so(frame: Frame, same: Same) -> None:
+    outages, states = frame(OFFLINE_PARTITIONS, UNWRITTEN_OUTAGES), frame(PARTITION_TIMELINE, UNWRITTEN)
+    assigned = with_assignments(states, outages).persist()
+    same(to_preferred_replica_imbalance(assigned), UNLED)
+    nothing = frame(CONTROLLER_TIMELINE, "until"), frame(ELECTIONS, "topic"), frame(ISR_CHANGES, "topic")
+    logs = frame(LOG_COVERAGE, "since | until\n 10:58:00 | 11:02:10")
+    same(to_cluster_minutely(outages, assigned, *nothing, logs), UNLED_MINUTES)
+    topics, ends = frame(TOPIC_TIMELINE, "topic | partitions\n z | 1"), frame(ENDS, "end_of_logs\n 11:02:30")
+    rows = to_topic_availability(outages, states, topics, ends, Settings(min_insync_replicas=2)).where("span = 'day'")
+    # 90, 60 and 30 s without a leader; with one from 10:58:00 to 10:59:30, and from 11:01:00 to 11:01:30
+    same(rows, "topic | leaderless_ms | under_min_isr_ms\n z | 180000 | 120000")
 
 
 # ---- lost records ---------------------------------------------------------------------------------------------------

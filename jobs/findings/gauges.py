@@ -28,15 +28,51 @@ def _union(frames: list[DataFrame]) -> DataFrame:
     return reduce(lambda some, others: some.unionByName(others, allowMissingColumns=True), frames)
 
 
-def with_assignments(partitions: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE -> its rows with `replicas` of the state before, or of the next one, where theirs are in no
-    line; null if none of the partition's are."""
+def with_assignments(partitions: DataFrame, outages: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE, OFFLINE_PARTITIONS -> rows of `with_unwritten_losses` with `replicas` of the state before, or
+    of the next one, where theirs are in no line; null if none of the partition's are."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     before = F.last("replicas", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     after = F.last("replicas", ignorenulls=True).over(row_and_behind(INCARNATION, ["ordinal"]))
-    return partitions.select(
-        *INCARNATION, "leader", "isr", "since", "until", "availability", F.coalesce(before, after).alias("replicas")
+    assigned = partitions.withColumn("replicas", F.coalesce(before, after))
+    return with_unwritten_losses(assigned, outages).select(
+        *INCARNATION, "leader", "isr", "since", "until", "availability", "replicas"
     )
+
+
+def with_unwritten_losses(partitions: DataFrame, outages: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE, OFFLINE_PARTITIONS -> the former, each state with a leader only until an outage that begins
+    within it, and that outage as a row with leader -1.
+
+    Until 2.0 a ZooKeeper controller writes nothing as it fails to elect another leader for a dead one, nor does anybody
+    as the last broker goes.
+    """
+    loss = F.struct("since", _surely_until().alias("until"))
+    losses = outages.groupBy(*INCARNATION).agg(F.collect_list(loss).alias("losses"))
+
+    def is_within(loss: Column) -> Column:
+        return (loss["since"] > F.col("since")) & (F.col("until").isNull() | (loss["since"] < F.col("until")))
+
+    own = F.when(F.col("leader") >= 0, F.filter("losses", is_within))
+    # what is not null is the lesser
+    led_until = F.least("until", F.array_min(F.transform("own", lambda loss: loss["since"])))
+    led = F.struct("leader", "since", led_until.alias("until"), "availability")
+    unled = F.transform(
+        F.coalesce("own", F.array().cast(losses.schema["losses"].dataType)),
+        lambda loss: F.struct(
+            F.lit(-1).alias("leader"),
+            loss["since"].alias("since"),
+            F.least(F.col("until"), loss["until"]).alias("until"),
+            F.lit("Offline").alias("availability"),
+        ),
+    )
+    parts = (
+        partitions.join(losses, INCARNATION, "left")
+        .withColumn("own", own)
+        .withColumn("part", F.explode(F.concat(F.array(led), unled)))
+    )
+    of_part = {name: F.col(f"part.{name}") for name in ("leader", "since", "until", "availability")}
+    return parts.withColumns(of_part).select(*partitions.columns)
 
 
 # ---- availability ---------------------------------------------------------------------------------------------------
@@ -54,7 +90,8 @@ def to_topic_availability(
     """
     leaderless = outages.select("cluster", "topic", "since", _sure_end().alias("until"), F.lit(1).alias("leaderless"))
     under = (
-        partitions.where("availability = 'UnderMinIsr'")
+        with_unwritten_losses(partitions.where("availability = 'UnderMinIsr'"), outages)
+        .where("availability = 'UnderMinIsr'")
         .join(F.broadcast(ends), "cluster")
         .select("cluster", "topic", "since", F.coalesce("until", "end_of_logs").alias("until"))
         .withColumn("leaderless", F.lit(0))

@@ -274,7 +274,8 @@ def write_findings(work: Work) -> None:
             "isr_churn": lambda: to_isr_churn(left_by, led_by, ends, stops, work.settings),
         }
     )
-    outages, assigned = work.table("offline_partitions"), held(with_assignments(work.whole("partition_timeline")))
+    outages = work.table("offline_partitions")
+    assigned = held(with_assignments(work.whole("partition_timeline"), outages))
     offline, states = (
         work.with_sealed(name, "topic_availability") for name in ("offline_partitions", "partition_timeline")
     )

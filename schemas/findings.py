@@ -284,12 +284,13 @@ ISR_CHURN = table(
     column("hour", TIME, "Start of the hour, UTC."),
     column("shrinks", INT, "How often it left."),
     column("expands", INT, "How often it joined."),
-    column("flaps", INT, "Pairs of leaving and joining again."),
+    column("flaps", INT, "Pairs of leaving and joining again, a replica all the while."),
     column("leader_changes", INT, "Leader changes of the partition in that hour."),
     column(
         "worst_out_ms",
         LONG,
-        "Longest absence that began in the hour, ms; to the end of the logs if it has not ended.",
+        "Longest absence that began in the hour, ms: until it joined again, a reassignment took the replica away, or "
+        "the topic was gone; to the end of the logs if it has not ended.",
         null="no absence began in the hour",
     ),
     column("churning", FLAG, "Whether it flapped at least as often as the threshold (default 3)."),

@@ -912,17 +912,67 @@ def test_churn(frame: Frame, same: Same) -> None:
         frame(ELECTIONS, MOVES),
         Settings(churn_flaps=2),
     )
-    same(to_isr_churn(changes, elections, ends, frame(NODE_STOPS, RESTARTED), settings), CHURN)
+    lives = states(frame, "topic | partition_epoch"), frame(TOPIC_TIMELINE, "topic | incarnation\n t | 0")
+    same(to_isr_churn(changes, elections, *lives, ends, frame(NODE_STOPS, RESTARTED), settings), CHURN)
     # without its restart follower 2 is one that cannot keep up
-    there = to_isr_churn(changes, elections, ends, frame(NODE_STOPS, "node_id"), settings)
+    there = to_isr_churn(changes, elections, *lives, ends, frame(NODE_STOPS, "node_id"), settings)
     assert [row["hour"].hour for row in there.where("marginal").collect()] == [10]
     # one that was frozen may log a line between being dropped and the end of its session, one that crashed does not
     for how, count in (("cut_off", 1), ("crashed", 0)):
         text = (
             f"node_id | role | how | since | began_after | until\n2 | broker | {how} | 10:20:09 | 10:20:05 | 10:20:28"
         )
-        rows = to_isr_churn(changes, elections, ends, frame(NODE_STOPS, text), settings)
+        rows = to_isr_churn(changes, elections, *lives, ends, frame(NODE_STOPS, text), settings)
         assert rows.where("follower = 2 AND hour(hour) = 10").select("stops").collect() == [(count,)]
+
+
+# out of the ISR, and then no replica any more: 3 of moved, a minute later; 3 of once in the same record (KRaft), which came
+# back as a new replica; 2 of dropped until the topic is gone, and in its next incarnation for good
+LEAVING = """
+topic   | partition | incarnation | partition_epoch | at       | kind   | added | removed
+moved   | 0         | 0           | 1               | 10:10:00 | shrink | []    | 3
+once    | 0         | 0           | 1               | 10:10:00 | shrink | []    | 3
+once    | 0         | 0           | 3               | 10:40:00 | expand | 3     | []
+dropped | 0         | 0           | 1               | 10:10:00 | shrink | []    | 2
+dropped | 0         | 1           | 1               | 10:50:00 | shrink | []    | 2
+"""
+ASSIGNED = """
+topic   | partition | incarnation | partition_epoch | replicas | since
+moved   | 0         | 0           | 0               | 1,2,3    | 10:00:00
+# the assignment of this state is in no line
+moved   | 0         | 0           | 1               |          | 10:10:00
+moved   | 0         | 0           | 2               | 1,2      | 10:11:00
+once    | 0         | 0           | 0               | 1,2,3    | 10:00:00
+once    | 0         | 0           | 1               | 1,2      | 10:10:00
+once    | 0         | 0           | 2               | 1,2,3    | 10:39:00
+once    | 0         | 0           | 3               | 1,2,3    | 10:40:00
+dropped | 0         | 0           | 1               | 1,2      | 10:10:00
+dropped | 0         | 1           | 1               | 1,2      | 10:50:00
+"""
+LIVES = """
+topic   | incarnation | until
+moved   | 0           |
+once    | 0           |
+dropped | 0           | 10:15:00
+dropped | 1           |
+"""
+LEFT = """
+topic   | incarnation | follower | shrinks | expands | flaps | worst_out_ms
+moved   | 0           | 3        | 1       | 0       | 0     | 60000
+once    | 0           | 3        | 1       | 1       | 0     | 0
+dropped | 0           | 2        | 1       | 0       | 0     | 300000
+dropped | 1           | 2        | 1       | 0       | 0     | 600000
+"""
+
+
+def test_who_is_no_replica_any_more_is_absent_from_no_isr(frame: Frame, same: Same) -> None:
+    """The logs end at 11:00."""
+    changes, assigned = states(frame, LEAVING, ISR_CHANGES), states(frame, ASSIGNED)
+    topics, ends = frame(TOPIC_TIMELINE, LIVES), frame(ENDS, "end_of_logs\n11:00:00")
+    churn = to_isr_churn(
+        changes, frame(ELECTIONS, "topic"), assigned, topics, ends, frame(NODE_STOPS, "node_id"), Settings()
+    )
+    same(churn, LEFT)
 
 
 RESTARTED = """

@@ -166,7 +166,7 @@ controller_id | since    | active_since | until
 
 
 def test_a_controller_that_was_replaced_before_it_was_ready_was_never_active(frame: Frame, same: Same) -> None:
-    nothing = [frame(table, "topic") for table in (ELECTIONS, ISR_CHANGES)]
+    nothing = frame(ELECTIONS, "topic"), frame(ISR_CHANGES, "topic")
     rows = to_cluster_minutely(
         frame(OFFLINE_PARTITIONS, "topic"),
         frame(PARTITION_TIMELINE, "topic"),

@@ -137,41 +137,27 @@ def _minute(millis: Column) -> Column:
 
 
 def to_isr_churn(
-    changes: DataFrame, elections: DataFrame, ends: DataFrame, stops: DataFrame, settings: Settings
+    changes: DataFrame,
+    elections: DataFrame,
+    states: DataFrame,
+    topics: DataFrame,
+    ends: DataFrame,
+    stops: DataFrame,
+    settings: Settings,
 ) -> DataFrame:
-    """ISR_CHANGES, ELECTIONS, NODE_STOPS -> ISR_CHURN; `ends`: cluster, end_of_logs."""
-    moves = changes.select(
-        *INCARNATION,
-        "at",
-        "ordinal",
-        F.explode(F.concat("added", "removed")).alias("follower"),
-        (F.col("kind") == "expand").alias("joined"),
-    )
-    order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", "joined")
-    known = moves.join(F.broadcast(ends), "cluster", "left").join(
-        F.broadcast(absences_from_isrs(stops)), "cluster", "left"
-    )
-    is_flap = F.col("joined") & (F.lag("joined").over(order) == F.lit(False))
-    timed = known.withColumn("stopped", ~F.col("joined") & was_absent("follower")).withColumns(
-        {
-            "next_at": F.lead("at").over(order),
-            "hour": F.date_trunc("hour", "at"),
-            "is_flap": is_flap,
-            "is_flap_while_up": is_flap & ~F.lag("stopped").over(order),
-        }
-    )
+    """ISR_CHANGES, ELECTIONS, PARTITION_TIMELINE, TOPIC_TIMELINE, `end_of_logs`, NODE_STOPS -> ISR_CHURN."""
+    timed = _timed_moves(changes, states, topics, ends, stops)
 
     def count(condition: Column) -> Column:
         return F.sum(F.coalesce(condition, F.lit(False)).cast("int")).cast("int")
 
-    out_ms = F.when(~F.col("joined"), F.unix_millis(F.coalesce("next_at", "end_of_logs")) - F.unix_millis("at"))
     by_hour = timed.groupBy(*INCARNATION, "follower", "hour").agg(
         count(~F.col("joined")).alias("shrinks"),
         count(F.col("joined")).alias("expands"),
         count(F.col("is_flap")).alias("flaps"),
         count(F.col("stopped")).alias("stops"),
         count(F.col("is_flap_while_up")).alias("flaps_while_up"),
-        F.max(out_ms).cast("long").alias("worst_out_ms"),
+        F.max("out_ms").cast("long").alias("worst_out_ms"),
     )
     leader_changes = (
         elections.where("succeeded AND previous_leader IS NOT NULL AND leader <> previous_leader")
@@ -188,4 +174,52 @@ def to_isr_churn(
             }
         )
         .select(*ISR_CHURN.columns)
+    )
+
+
+def _timed_moves(
+    changes: DataFrame, states: DataFrame, topics: DataFrame, ends: DataFrame, stops: DataFrame
+) -> DataFrame:
+    """ISR_CHANGES, PARTITION_TIMELINE, TOPIC_TIMELINE, rows `cluster, end_of_logs`, NODE_STOPS -> INCARNATION,
+    `follower`, `hour`, a row for each time that one left or joined an ISR, with what isr_churn sums up.
+
+    Who is no replica any more, or whose topic is gone, is absent from no ISR: `out_ms` ends with that.
+    """
+    moves = changes.select(
+        *INCARNATION,
+        "at",
+        "ordinal",
+        F.explode(F.concat("added", "removed")).alias("follower"),
+        (F.col("kind") == "expand").alias("joined"),
+    ).unionByName(_removals(states), allowMissingColumns=True)
+    order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", F.col("joined").asc_nulls_last())
+    gone = topics.where("until IS NOT NULL").select("cluster", "topic", "incarnation", F.col("until").alias("gone"))
+    known = (
+        moves.join(F.broadcast(ends), "cluster", "left")
+        .join(F.broadcast(absences_from_isrs(stops)), "cluster", "left")
+        .join(F.broadcast(gone), ["cluster", "topic", "incarnation"], "left")
+    )
+    is_flap = F.col("joined") & (F.lag("joined").over(order) == F.lit(False))
+    back_at = F.greatest("at", F.coalesce(F.lead("at").over(order), "gone", "end_of_logs"))
+    out_ms = F.unix_millis(back_at) - F.unix_millis("at")
+    return (
+        known.withColumn("stopped", ~F.col("joined") & was_absent("follower"))
+        .withColumns(
+            {
+                "hour": F.date_trunc("hour", "at"),
+                "is_flap": is_flap,
+                "is_flap_while_up": is_flap & ~F.lag("stopped").over(order),
+                "out_ms": F.when(~F.col("joined"), out_ms),
+            }
+        )
+        .where("joined IS NOT NULL")
+    )
+
+
+def _removals(states: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE -> INCARNATION, `at`, `ordinal`, `follower`: when a reassignment had taken a replica away."""
+    before = Window.partitionBy(*INCARNATION).orderBy("ordinal").rowsBetween(Window.unboundedPreceding, -1)
+    removed = F.array_except(F.last("replicas", ignorenulls=True).over(before), "replicas")
+    return states.withColumn("removed", removed).select(
+        *INCARNATION, F.col("since").alias("at"), "ordinal", F.explode("removed").alias("follower")
     )

@@ -267,11 +267,12 @@ def write_findings(work: Work) -> None:
     ends = work.inputs.events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
     # of all topics: who is out of sync is so until the logs end
     changes, elections = work.whole("isr_changes"), work.whole("elections")
-    left_by, led_by = (work.with_sealed(name, "isr_churn") for name in ("isr_changes", "elections"))
+    of_churn = ("isr_changes", "elections", "partition_timeline", "topic_timeline")
+    left_by, led_by, assigned_by, existing = (work.with_sealed(name, "isr_churn") for name in of_churn)
     work.write(
         {
             "offline_partitions": lambda: _outages_with_causes(work, stops, lately),
-            "isr_churn": lambda: to_isr_churn(left_by, led_by, ends, stops, work.settings),
+            "isr_churn": lambda: to_isr_churn(left_by, led_by, assigned_by, existing, ends, stops, work.settings),
         }
     )
     outages = work.table("offline_partitions")

@@ -47,32 +47,40 @@ def with_unwritten_losses(partitions: DataFrame, outages: DataFrame) -> DataFram
     Until 2.0 a ZooKeeper controller writes nothing as it fails to elect another leader for a dead one, nor does anybody
     as the last broker goes.
     """
-    loss = F.struct("since", _surely_until().alias("until"))
-    losses = outages.groupBy(*INCARNATION).agg(F.collect_list(loss).alias("losses"))
-
-    def is_within(loss: Column) -> Column:
-        return (loss["since"] > F.col("since")) & (F.col("until").isNull() | (loss["since"] < F.col("until")))
-
-    own = F.when(F.col("leader") >= 0, F.filter("losses", is_within))
+    losses = outages.select(
+        *INCARNATION,
+        "since",
+        _surely_until().alias("until"),
+        F.lit(-1).alias("leader"),
+        F.lit("Offline").alias("availability"),
+        F.lit(True).alias("is_loss"),
+    )
+    order = Window.partitionBy(*INCARNATION).orderBy("since", F.desc_nulls_last("is_loss"), "ordinal")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    is_loss = F.coalesce("is_loss", F.lit(False))
+    state = F.struct("leader", "until", "isr", "replicas")
+    rows = partitions.unionByName(losses, allowMissingColumns=True).withColumns(
+        {
+            "state": F.last(F.when(~is_loss, state), ignorenulls=True).over(before),
+            "lost_at": F.when(F.lead("is_loss").over(order), F.lead("since").over(order)),
+        }
+    )
+    lasts = F.col("state.until").isNull() | (F.col("state.until") > F.col("since"))
+    is_within = F.coalesce((F.col("state.leader") >= 0) & lasts, F.lit(False))
     # what is not null is the lesser
-    led_until = F.least("until", F.array_min(F.transform("own", lambda loss: loss["since"])))
-    led = F.struct("leader", "since", led_until.alias("until"), "availability")
-    unled = F.transform(
-        F.coalesce("own", F.array().cast(losses.schema["losses"].dataType)),
-        lambda loss: F.struct(
-            F.lit(-1).alias("leader"),
-            loss["since"].alias("since"),
-            F.least(F.col("until"), loss["until"]).alias("until"),
-            F.lit("Offline").alias("availability"),
-        ),
+    led_until = F.when(F.col("leader") >= 0, F.least("until", "lost_at")).otherwise(F.col("until"))
+    return (
+        rows.where(~is_loss | is_within)
+        .withColumns(
+            {
+                "until": F.when(is_loss, F.least("until", "state.until")).otherwise(led_until),
+                **{
+                    name: F.when(is_loss, F.col(f"state.{name}")).otherwise(F.col(name)) for name in ("isr", "replicas")
+                },
+            }
+        )
+        .select(*partitions.columns)
     )
-    parts = (
-        partitions.join(losses, INCARNATION, "left")
-        .withColumn("own", own)
-        .withColumn("part", F.explode(F.concat(F.array(led), unled)))
-    )
-    of_part = {name: F.col(f"part.{name}") for name in ("leader", "since", "until", "availability")}
-    return parts.withColumns(of_part).select(*partitions.columns)
 
 
 # ---- availability ---------------------------------------------------------------------------------------------------

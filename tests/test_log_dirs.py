@@ -32,11 +32,18 @@ node_id | at         | event_type                   | fields
 # 5 names what failed, and goes on
 5       | 10:00:00   | log_dir_failure_started      | dir=/a
 5       | 10:00:01   | log_dir_failure_completed    | dir=/a
+# 6 is started anew at once, and finds that the disk is still broken
+6       | 10:00:00   | log_dir_failure_logs_offline | dir=/a
+6       | 10:00:25   | log_dir_failure_logs_offline | dir=/a
+6       | 10:00:26   | log_dir_failure_completed    | dir=/a
 """
 STARTED = """
 node_id | started_at
 1       | 10:05:00
 2       | 09:30:00
+6       | 10:00:20
+6       | 10:04:00
+6       | 10:07:00
 """
 FAILURES = """
 broker | log_dir | at       | until    | broker_halted | evidence
@@ -47,6 +54,8 @@ broker | log_dir | at       | until    | broker_halted | evidence
 4      | /a      | 10:00:00 |          | true          | 4@f:7
 4      | /b      | 10:00:00 |          | true          | 4@f:7
 5      | /a      | 10:00:00 |          | false         | 5@f:8,5@f:9
+6      | /a      | 10:00:00 | 10:00:20 | false         | 6@f:10
+6      | /a      | 10:00:25 | 10:04:00 | false         | 6@f:11,6@f:12
 """
 
 

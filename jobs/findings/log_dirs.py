@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.evidence import evidence
 from jobs.timelines.row_streams import no_rows
+from jobs.timelines.sorted_times import number_until
 from schemas.incidents import LOG_DIR_FAILURES
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _EVENTS = (
     HALT,
 )
 ONE_FAILURE = "INTERVAL 1 MINUTE"
-"""Lines about one directory that are no further apart are about one failure."""
+"""Lines about one directory that are no further apart, and of one process, are about one failure."""
 _DIR = ["cluster", "broker", "log_dir"]
 
 
@@ -32,19 +33,27 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
     """EVENTS, NODE_STOPS -> LOG_DIR_FAILURES. A failed directory stays so until its broker starts anew."""
     if not kinds.have(_EVENTS):
         return no_rows(events.sparkSession, LOG_DIR_FAILURES.schema)
+    starts = (
+        stops.where("started_at IS NOT NULL")
+        .groupBy("cluster", F.col("node_id").alias("broker"))
+        .agg(F.array_sort(F.collect_set("started_at")).alias("starts"))
+    )
     lines = _with_log_dirs(
         events.where(F.col("event_type").isin(*_EVENTS))
         .withColumn("broker", F.coalesce("node_id", "broker_id"))
         .where("broker IS NOT NULL AND at IS NOT NULL")
-    )
+    ).join(F.broadcast(starts), ["cluster", "broker"], "left")
     order = Window.partitionBy(*_DIR).orderBy("at", "line", "file_id")
-    is_first = F.coalesce(F.col("at") > F.lag("at").over(order) + F.expr(ONE_FAILURE), F.lit(True))
+    last_at = F.lag("at").over(order)
+    is_apart = F.col("at") > last_at + F.expr(ONE_FAILURE)
+    is_of_next_process = F.coalesce(F.get("starts", number_until("starts", last_at)) <= F.col("at"), F.lit(False))
+    is_first = F.coalesce(is_apart | is_of_next_process, F.lit(True))
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     names = F.transform(
         F.coalesce("partitions", F.array().cast(events.schema["partitions"].dataType)),
         lambda p: F.concat_ws("-", p["topic"], p["partition"]),
     )
-    failures = (
+    return (
         lines.withColumn("number", F.sum(is_first.cast("int")).over(so_far))
         .withColumn("names", names)
         .groupBy(*_DIR, "number")
@@ -52,15 +61,15 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
             F.min("at").alias("at"),
             F.array_sort(F.array_distinct(F.flatten(F.collect_list("names")))).alias("partitions"),
             F.max(F.col("event_type") == HALT).alias("broker_halted"),
+            F.any_value("starts").alias("starts"),
             evidence().alias("evidence"),
         )
-    )
-    starts = stops.where("started_at IS NOT NULL").select("cluster", F.col("node_id").alias("broker"), "started_at")
-    return (
-        failures.join(F.broadcast(starts), ["cluster", "broker"], "left")
-        .groupBy(*_DIR, "at", "partitions", "broker_halted", "evidence")
-        .agg(F.min(F.when(F.col("started_at") > F.col("at"), F.col("started_at"))).alias("until"))
-        .withColumn("partitions_offline", F.size("partitions"))
+        .withColumns(
+            {
+                "until": F.get("starts", number_until("starts", F.col("at"))),
+                "partitions_offline": F.size("partitions"),
+            }
+        )
         .select(*LOG_DIR_FAILURES.columns)
     )
 

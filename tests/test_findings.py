@@ -15,6 +15,7 @@ from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.node_stops import NODE_STOPS, absences_from_isrs, was_absent
 from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
+from jobs.findings.reassignment_waits import with_stuck
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.states_then import states_then
 from jobs.findings.takeovers import to_takeovers
@@ -1128,6 +1129,19 @@ WAITS = {  # by reassignment the target replicas that were out of the ISR meanwh
     ("old", "10:10"): [(4, "10:10:00", "10:10:01")],  # refused
     ("older", "10:00"): [(3, "10:00:00", None)],
 }
+
+
+def test_two_stops_that_end_with_one_return_are_told_one_after_the_other(frame: Frame) -> None:
+    """Broker 1 lost its session at 10:00, and was shut down at 10:05: it was away once, until 10:10."""
+    wait = F.struct(F.lit(1).alias("broker"), F.col("since"), F.col("until"))
+    waiting = frame(REASSIGNMENTS, "topic | since | until\nt | 09:00:00 | 11:00:00").withColumn("waits", F.array(wait))
+    text = "node_id | role | since | until | followed_at\n"
+    text += "1 | broker | 10:00:00 | 10:10:00 | 10:05:00\n1 | broker | 10:05:00 | 10:10:00 |"
+    (row,) = with_stuck(waiting, frame(NODE_STOPS, text)).collect()
+    assert [(clock(one["since"]), clock(one["until"])) for one in row["stuck"]] == [
+        ("10:00:00", "10:05:00"),
+        ("10:05:00", "10:10:00"),
+    ]
 
 
 def clock(at: datetime | None) -> str | None:

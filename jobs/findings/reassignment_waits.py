@@ -54,7 +54,9 @@ def with_waits(reassignments: DataFrame, states: DataFrame) -> DataFrame:
 def with_stuck(reassignments: DataFrame, stops: DataFrame) -> DataFrame:
     """Rows of `with_waits`, NODE_STOPS -> the same with `stuck`: waits for brokers that were away, and those that have
     not ended. Stops are few."""
-    absences = lists_by_broker(stops.where("role = 'broker'"), "node_id", F.struct("since", "until"), "absences")
+    # two stops that end with one return
+    absence = F.struct("since", F.least("until", "followed_at").alias("until"))
+    absences = lists_by_broker(stops.where("role = 'broker'"), "node_id", absence, "absences")
 
     def while_away(wait: Column) -> Column:
         # a key that is not there, and a map that is not, give null

@@ -79,7 +79,7 @@ ELECTIONS = table(
         "Time from the loss of the old leader to this election, ms: from the state without a leader; where there was "
         "none, from when its broker surely had gone (the end of its session, the start of its shutdown) or its log "
         "directory had failed.",
-        null="the leader was not lost, or unknown",
+        null="the leader was not lost, or unknown: lost before the logs begin, or states or logs are missing since",
     ),
     column(
         "followers_fetch_ms",

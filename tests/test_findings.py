@@ -185,7 +185,8 @@ unclean | 10:00:01.5 | false     |                 |        |              |    
 unclean | 10:00:01.7 | false     |                 |        |              |            |         |            | offline  | broker_failure | 2,3
 unclean | 10:00:01.8 | false     |                 |        |              | 1,4        |         |            | offline  | broker_failure | 2,3
 begun   | 10:00:01.8 | false     |                 |        |              | 1,4        |         |            | controlled_shutdown | broker_failure | 1,2,3
-elr     | 10:00:02   | true      | -1              | 2      | 2            | []         | false   | 1000       |          |                |
+# nobody knows since when there had been no leader
+elr     | 10:00:02   | true      | -1              | 2      | 2            | []         | false   |            |          |                |
 waits   | 10:00:04   | true      | -1              | 2      | 2            | []         | false   | 3000       |          |                |
 waits   | 10:00:06   | true      | -1              | 2      | 4            | []         | false   | 1000       |          |                |
 step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
@@ -702,7 +703,8 @@ def test_stops_of_other_days_count(frame: Frame, same: Same) -> None:
         runs,
     )
     same(outages, OF_STOPS_ON_OTHER_DAYS)
-    same(with_latency(frame(ELECTIONS, AFTER_MIDNIGHT), stops, failures), OF_STOPS_BEFORE_MIDNIGHT)
+    spans = known_spans(frame, "9 | controller | 2026-11-01 00:00:00 | 2026-11-30 00:00:00")
+    same(with_latency(frame(ELECTIONS, AFTER_MIDNIGHT), stops, failures, spans), OF_STOPS_BEFORE_MIDNIGHT)
 
 
 PENDING = """
@@ -765,6 +767,8 @@ moved   | 0         | 10:00:01.4 | preferred           | 1               | 2    
 # by KRaft nothing names the strategy; clocks may show it too early
 kraft   | 0         | 10:00:29.9 |                     | 3               | 2      | 1            | true      |
 dir     | 1         | 10:02:00.3 | offline             | 3               | 2      | 1            | true      |
+# logs are missing between the loss and the election
+hole    | 0         | 14:00:00   | offline             | -1              | 2      | 2            | true      | 14400000
 """
 LATENCIES = """
 topic   | latency_ms
@@ -776,11 +780,13 @@ failed  |
 moved   |
 kraft   | 0
 dir     | 300
+hole    |
 """
 
 
 def test_how_long_elections_took(frame: Frame, same: Same) -> None:
-    inputs = frame(NODE_STOPS, NODES), frame(LOG_DIR_FAILURES, FAILED_DIRS)
+    spans = known_spans(frame, "9 | controller | 10:00:00 | 10:10:00\n9 | controller | 13:00:00 | 15:00:00")
+    inputs = frame(NODE_STOPS, NODES), frame(LOG_DIR_FAILURES, FAILED_DIRS), spans
     elections = with_latency(frame(ELECTIONS, LATE_ELECTIONS), *inputs).persist()
     same(elections, LATENCIES)
     same(with_latency(elections, *inputs), LATENCIES)

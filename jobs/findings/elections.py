@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from jobs.findings.activities import with_activity
 from jobs.findings.election_exceptions import printed_ids, printed_isr, printed_live_brokers
 from jobs.findings.followers_fetch import with_followers_fetch
+from jobs.findings.leader_losses import with_lost_at
 from jobs.findings.logged_unclean import with_logged_unclean
 from jobs.findings.lost_records import with_lost_records
 from jobs.findings.new_leader_epochs import to_new_leader_epochs
@@ -124,12 +125,9 @@ def _committed_elections(states: DataFrame) -> DataFrame:
                 lag("evidence").alias("evidence"),
             ),
             "last_leader": F.last(F.when(F.col("leader") >= 0, F.col("leader")), ignorenulls=True).over(before),
-            "loses_leader": (F.col("leader") == -1) & ~lag("leader").eqNullSafe(F.lit(-1)),
         }
     )
-    # without a leader other things change too, as eligible leader replicas: the first of such states lost the leader
-    lost_at = F.last(F.when(F.col("loses_leader"), F.col("since")), ignorenulls=True).over(before)
-    compared = _with_led_unseen(compared.withColumn("lost_at", lost_at), order)
+    compared = _with_led_unseen(with_lost_at(compared, order), order)
     elected = compared.where("leader >= 0 AND leader_epoch > coalesce(highest_epoch, 0)")
     is_next_epoch = _is_next_epoch()
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()

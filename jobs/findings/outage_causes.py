@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from jobs.findings.node_stops import lists_by_broker
 from jobs.timelines.cluster_facts import day_of
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
-from jobs.timelines.known_spans import controller_run_at
+from jobs.timelines.known_spans import controller_run_at, span_around
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE
 from udfs.incidents.node_stops import BOUNCED, CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
@@ -92,11 +92,12 @@ def with_causes(
     )
 
 
-def with_latency(elections: DataFrame, stops: DataFrame, failures: DataFrame) -> DataFrame:
+def with_latency(elections: DataFrame, stops: DataFrame, failures: DataFrame, known_spans: DataFrame) -> DataFrame:
     """ELECTIONS -> the same with `latency_ms` also where no state without a leader came before.
 
     There the time counts from when the broker that still led surely had gone, or its directory had failed, whatever
-    the cause; clocks may make it 0. `stops` and `failures` as in `with_causes`.
+    the cause; clocks may make it 0. `stops` and `failures` as in `with_causes`. `known_spans`: rows of `to_known_spans`
+    by cluster, when changes of leaders would have been logged: over a hole in these no time is known.
     """
     known = _with_stops(elections, _stops(stops), F.col("at"), F.col("at"))
     known = known.join(F.broadcast(_failures(failures)), "cluster", "left")
@@ -105,9 +106,14 @@ def with_latency(elections: DataFrame, stops: DataFrame, failures: DataFrame) ->
     lost_at = F.when(failed.isNotNull(), failed["at"]).otherwise(stopped["at"])
     is_failover = F.col("succeeded") & F.coalesce(F.col("strategy").isin(*FAILOVERS), F.lit(True))
     since_loss = F.when(F.col("lost_at").isNotNull(), F.greatest(milliseconds("lost_at", "at"), F.lit(0)))
+    latency_ms = F.coalesce("latency_ms", since_loss)
+    was_lost_at = F.timestamp_millis(F.unix_millis("at") - F.col("latency_ms"))
+    is_told = span_around(F.col("at"))["since"] == span_around(was_lost_at)["since"]
     return (
-        known.withColumn("lost_at", F.when(is_failover, lost_at))
-        .withColumn("latency_ms", F.coalesce("latency_ms", since_loss))
+        known.join(F.broadcast(known_spans), "cluster", "left")
+        .withColumn("lost_at", F.when(is_failover, lost_at))
+        .withColumn("latency_ms", latency_ms)
+        .withColumn("latency_ms", F.when(is_told, F.col("latency_ms")))
         .select(*ELECTIONS.columns)
     )
 

@@ -249,11 +249,15 @@ def write_findings(work: Work) -> None:
     failures = to_log_dir_failures(work.inputs.events, stops, kinds)
     lately = stops.where(lasting_into(work.scope.windows, "until"))
     controllers, controller_logs = work.table("controller_timeline"), _known_spans(work, CONTROLLER_LOGS, "node_id")
+    cluster_logs = _known_spans(work, CLUSTER_LOGS)
     config_changes = work.config_changes
     work.write(
         {
             "elections": lambda: with_latency(
-                to_elections(partitions, events, topics, controller_logs, kinds, starts), lately, failures
+                to_elections(partitions, events, topics, controller_logs, kinds, starts),
+                lately,
+                failures,
+                cluster_logs,
             ),
             "isr_changes": lambda: to_isr_changes(partitions, events, topics, kinds),
             "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
@@ -280,12 +284,8 @@ def write_findings(work: Work) -> None:
     offline, states = (
         work.with_sealed(name, "topic_availability") for name in ("offline_partitions", "partition_timeline")
     )
-    failed_dirs, reassignments, lives = (
-        work.table("log_dir_failures"),
-        work.whole("reassignments"),
-        work.whole("topic_timeline"),
-    )
-    coverage = work.inputs.facts.coverage
+    failed_dirs, reassignments = work.table("log_dir_failures"), work.whole("reassignments")
+    lives, coverage = work.whole("topic_timeline"), work.inputs.facts.coverage
     work.write(
         {
             "incidents": lambda: to_incidents(

@@ -24,7 +24,8 @@ TOPIC_AVAILABILITY = table(
     column(
         "under_min_isr_ms",
         LONG,
-        "Milliseconds with a leader and fewer replicas in sync than min.insync.replicas, summed over partitions.",
+        "Milliseconds with a leader and fewer replicas in sync than min.insync.replicas (UnderMinIsr, as "
+        "partition_timeline has it), summed over partitions.",
         null="min.insync.replicas of the topic is in no setting",
     ),
     column(

@@ -69,7 +69,9 @@ PARTITION_TIMELINE = table(
     column(
         "availability",
         TEXT,
-        "As in KIP-427: FullyInSync, UnderReplicated, AtMinIsr, UnderMinIsr, Offline.",
+        "As in KIP-427: FullyInSync, UnderReplicated, AtMinIsr, UnderMinIsr, Offline; by min.insync.replicas as it was "
+        "when the state began, and of no more than there are replicas, as leaders take it from KIP-966 on (3.7). "
+        "Before, a topic with fewer replicas than that refuses what is written with acks=all, which is not shown.",
         null="unknown",
     ),
     column(

@@ -92,6 +92,24 @@ step      | 0         | 0           | 1      | 0            | 0               | 
 step      | 0         | 0           | 3      | 1            | 1               | 3     |     | 3        | 10:00:01 |          |         |
 unknown   | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
 unknown   | 0         | 0           | 3      | 1            | 1               | 3     |     |          | 10:00:01 |          |         |
+# with ZooKeeper an assignment is no part of a state: one that was asked for meanwhile makes no election clean
+asked     | 0         | 0           | 1      | 0            | 0               | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         | 1
+asked     | 0         | 0           | -1     | 1            | 1               | 1     |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
+asked     | 0         | 0           | 2      | 2            | 2               | 2     |     | 3,2,1    | 10:00:02 |          |         | 1
+widened   | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2      | 10:00:00 | 10:00:01 |         | 1
+widened   | 0         | 0           | -1     | 1            | 1               | 2     |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
+widened   | 0         | 0           | 2      | 2            | 2               | 2     |     | 1,2,3    | 10:00:02 |          |         | 1
+# in KRaft the record that changes it elects
+record    | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2,3    | 10:00:00 | 10:00:01 |         | -1
+record    | 0         | 0           | -1     | 1            | 1               | 2     |     | 1,2,3    | 10:00:01 | 10:00:02 |         | -1
+record    | 0         | 0           | 2      | 2            | 2               | 2     |     | 2,3      | 10:00:02 |          |         | -1
+# until 2.0 the dead leader was left in the state; which brokers had the partition does not matter either
+dead      | 0         | 0           | 1      | 0            | 0               | 1     |     |          | 10:00:00 | 10:00:01 |         | 1
+dead      | 0         | 0           | 2      | 1            | 1               | 2     |     |          | 10:00:01 |          |         | 1
+# KRaft's controller logs of the step that the partition recovers from then on: a reassignment was cancelled
+revoked   | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
+revoked   | 0         | 0           | -1     | 1            | 1               | 1     |     | 3,1      | 10:00:01 | 10:00:02 |         |
+revoked   | 0         | 0           | 3      | 2            | 2               | 3     |     | 3        | 10:00:02 |          |         |
 # the same, but KRaft's controller logs that the partition recovers from then on
 recovers  | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
 recovers  | 0         | 0           | 3      | 1            | 1               | 3     |     |          | 10:00:01 |          |         |
@@ -163,11 +181,13 @@ c       | 8    | chosen    | 0         | 10:00:29    | 9       | kafka.controlle
 c       | 6    |           |           | 10:00:30    | 9       | kafka.controller    | preferred_election_started    |                  |        |              |                                                       |
 s       | 7    | chosen    | 0         | 10:00:30    | 9       | state.change.logger | partition_state_change        | 1                | 2      |              | from_state=OnlinePartition; to_state=OnlinePartition  |
 q       | 1    | recovers  | 0         | 10:00:01    | 100     | o.a.k.controller    | kraft_partition_changed_unclean |                | 3      | 1            | leader_recovery_state=RECOVERING                      |
+q       | 3    | revoked   | 0         | 10:00:02    | 100     | o.a.k.controller    | kraft_partition_changed_unclean |                | 3      | 2            | leader_recovery_state=RECOVERING                      |
 q       | 2    | unknown   | 0         | 10:00:01    | 100     | o.a.k.controller    | kraft_partition_changed_unclean |                | 3      | 1            | elr=[]                                                |
 """
 TOPICS = """
 topic     | incarnation | topic_id | since    | until
 recovers  | 0           |          | 10:00:00 |
+revoked   | 0           |          | 10:00:00 |
 unknown   | 0           |          | 10:00:00 |
 chosen    | 0           |          | 10:00:00 |
 begun     | 0           |          | 10:00:00 |
@@ -191,6 +211,11 @@ waits   | 10:00:04   | true      | -1              | 2      | 2            | [] 
 waits   | 10:00:06   | true      | -1              | 2      | 4            | []         | false   | 1000       |          |                |
 step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
 unknown | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
+asked   | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
+widened | 10:00:02   | true      | -1              | 2      | 2            | 2          | false   | 1000       |          |                |
+record  | 10:00:02   | true      | -1              | 2      | 2            | 2          | false   | 1000       |          |                |
+dead    | 10:00:01   | true      | 1               | 2      | 1            | 1          | true    |            |          |                |
+revoked | 10:00:02   | true      | -1              | 3      | 2            | 1          | true    | 1000       |          |                |
 recovers | 10:00:01  | true      | 1               | 3      | 1            | 1          | true    |            |          |                |
 again   | 10:00:01   | true      | 1               | 1      | 1            | 1,2        | false   |            |          |                |
 gap     | 10:00:01   | true      |                 | 2      | 3            |            |         |            |          |                |
@@ -335,6 +360,13 @@ clean   | 0         | 0           | 2      | 3            | 3               | 2 
 unclean | 0         | 0           | 1      | 0            | 0               | 1   | 10:00:00 | 10:00:01 | 9@f:5
 unclean | 0         | 0           | -1     | 1            | 1               | 1   | 10:00:01 | 10:00:02 | 9@f:6
 unclean | 0         | 0           | 2      | 2            | 2               | 2   | 10:00:02 |          | 9@f:7
+# with ZooKeeper an assignment that changed meanwhile healed nothing; in KRaft the record that did elected
+widened | 0         | 0           | 1      | 0            | 0               | 1,2 | 10:00:00 | 10:00:01 | 9@f:67
+widened | 0         | 0           | -1     | 1            | 1               | 2   | 10:00:01 | 10:00:02 | 9@f:68
+widened | 0         | 0           | 2      | 2            | 2               | 2   | 10:00:02 |          | 9@f:69
+record  | 0         | 0           | 1      | 0            | 0               | 1,2 | 10:00:00 | 10:00:01 | 9@f:70
+record  | 0         | 0           | -1     | 1            | 1               | 2   | 10:00:01 | 10:00:02 | 9@f:71
+record  | 0         | 0           | 2      | 2            | 2               | 2   | 10:00:02 |          | 9@f:72
 # open to the end of the logs, which is 10:10; server logs go on for longer
 open    | 0         | 0           | 3      | 0            | 0               | 3   | 10:00:00 | 10:09:00 | 9@f:8
 open    | 0         | 0           | -1     | 1            | 1               | 3   | 10:09:00 |          | 9@f:9
@@ -416,6 +448,8 @@ OUTAGES = """
 topic   | since    | until    | duration_ms | last_leader | last_isr | healed_by        | healed_by_broker | failed_elections | evidence
 clean   | 10:00:01 | 10:00:04 | 3000        | 1           | 1,2      | clean_election   | 2 | 0                | 9@f:2,9@f:3
 unclean | 10:00:01 | 10:00:02 | 1000        | 1           | 1        | unclean_election | 2 | 3                | 9@f:6
+widened | 10:00:01 | 10:00:02 | 1000        | 1           | 1,2      | clean_election   | 2 | 0                | 9@f:68
+record  | 10:00:01 | 10:00:02 | 1000        | 1           | 1,2      | reassignment     | 2 | 0                | 9@f:71
 open    | 10:09:00 |          |             | 3           | 3        |                  |   | 0                | 9@f:9
 # nobody knows who led before its first line, and until when
 dropped | 10:00:00 | 10:00:01 |             |             | 1        |                  | 1 | 0                | 9@f:10
@@ -441,6 +475,8 @@ BOUNDS = """
 topic   | since    | at_least_ms | at_most_ms | began_after | ended_before
 clean   | 10:00:01 | 3000        | 3000       | 10:00:01    | 10:00:04
 unclean | 10:00:01 | 1000        | 1000       | 10:00:01    | 10:00:02
+widened | 10:00:01 | 1000        | 1000       | 10:00:01    | 10:00:02
+record  | 10:00:01 | 1000        | 1000       | 10:00:01    | 10:00:02
 open    | 10:09:00 | 60000       |            | 10:09:00    |
 dropped | 10:00:00 | 1000        |            |             | 10:00:01
 dropped | 10:00:02 | 1000        | 1000       | 10:00:02    | 10:00:03

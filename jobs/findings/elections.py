@@ -186,21 +186,22 @@ def _is_next_epoch() -> Column:
 def _was_unclean() -> Column:
     """Whether the new leader was neither in the ISR before nor an eligible leader replica (KIP-966); null unknown.
 
-    One that has led already is in sync.
+    One that has led already is in sync. A record of KRaft that completes a reassignment adds its new leader to the ISR
+    and elects it in one step; with ZooKeeper, where states have a controller epoch, none holds an assignment.
     """
     isr_before, elr_before = F.col("state_before.isr"), F.col("state_before.elr")
     replicas_before, replicas = F.col("state_before.replicas"), F.col("replicas")
-    was_reassigned = ~replicas_before.eqNullSafe(replicas)
-    knows_both = replicas_before.isNotNull() & replicas.isNotNull()
+    is_kraft = F.coalesce(F.col("controller_epoch") < 0, F.lit(True))
+    was_reassigned = is_kraft & (replicas_before != replicas)
+    may_be_reassigned = is_kraft & (replicas_before.isNull() | replicas.isNull())
     return (
         F.when((F.col("leader") == F.col("leader_before")) & _is_next_epoch(), False)
         .when(~F.col("is_adjacent") | isr_before.isNull(), None)
         .when(F.array_contains(isr_before, F.col("leader")), False)
         .when(F.coalesce(F.array_contains(elr_before, F.col("leader")), F.lit(False)), False)
-        # a record that completes a reassignment adds its new leader to the ISR and elects it in one step
-        .when(was_reassigned & knows_both, False)
+        .when(was_reassigned, False)
         .when(F.col("has_elr") & elr_before.isNull(), None)
-        .when((replicas_before.isNull() | replicas.isNull()) & (F.col("leader_before") >= 0), None)
+        .when(may_be_reassigned & (F.col("leader_before") >= 0), None)
         .otherwise(True)
     )
 

@@ -22,12 +22,13 @@ CHANGED_UNCLEAN = "kraft_partition_changed_unclean"
 
 def with_logged_unclean(elections: DataFrame, events: DataFrame, topics: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """Committed ELECTIONS, EVENTS, TOPIC_TIMELINE -> the same with `unclean`, and of ZooKeeper's `strategy`, also where
-    they were null and a line of the controller tells them; then that is evidence, too."""
+    they were null and a line of the controller tells them; then that is evidence, too. What KRaft's controller says
+    counts more than what states seem to tell: with a reassignment that is cancelled it may elect uncleanly."""
     if kinds.have([CHANGED_UNCLEAN]):
         recovering = F.broadcast(_recovering(events, topics))
         elections = (
             elections.join(recovering, [*INCARNATION, "leader_epoch"], "left")
-            .withColumn("unclean", F.coalesce("unclean", "recovers"))
+            .withColumn("unclean", F.coalesce("recovers", "unclean"))
             .drop("recovers")
         )
     if kinds.have([SELECTED]):

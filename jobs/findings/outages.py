@@ -54,11 +54,10 @@ def to_outages(
     open_until = _returns(states, events)
     outages = checkpointed(_outages(states, known_spans, _late_lines(events), open_until))
     ended_by = elections.where("succeeded").select(
-        *INCARNATION, "leader_epoch", "unclean", "strategy", "replicas", "replicas_before"
+        *INCARNATION, "leader_epoch", "unclean", _was_reassigned().alias("was_reassigned")
     )
     is_over, is_led = F.col("ended_before").isNotNull(), F.col("next_leader") >= 0
     is_deleted = is_over & F.col("next_leader").isNull() & ~_ends_with_life(life_starts or {})
-    was_reassigned = (F.col("strategy") == "reassign") | (F.col("replicas") != F.col("replicas_before"))
     return (
         outages.join(_failed_elections(outages, elections), OUTAGE, "left")
         .join(ended_by, [*INCARNATION, "leader_epoch"], "left")
@@ -74,7 +73,7 @@ def to_outages(
                 "healed_by": F.when(is_deleted, "topic_deletion")
                 .when(~is_over | ~is_led, None)
                 .when(F.col("unclean"), "unclean_election")
-                .when(~F.col("unclean") & was_reassigned, "reassignment")
+                .when(~F.col("unclean") & F.col("was_reassigned"), "reassignment")
                 .when(~F.col("unclean"), "clean_election"),
                 "healed_by_broker": F.when(is_over & is_led, F.col("next_leader")),
                 "evidence": F.slice(F.array_distinct("evidence"), 1, MOST_EVIDENCE),
@@ -82,6 +81,14 @@ def to_outages(
         )
         .select(*OFFLINE_PARTITIONS.columns)
     )
+
+
+def _was_reassigned() -> Column:
+    """Whether an election was part of a reassignment: by its strategy, in KRaft by the record that changes the
+    assignment, too. With ZooKeeper, where states have a controller epoch, one may be asked for at any time."""
+    is_kraft = F.coalesce(F.col("controller_epoch") < 0, F.lit(True))
+    is_of_record = is_kraft & (F.col("replicas") != F.col("replicas_before"))
+    return F.coalesce(F.col("strategy") == Strategy.REASSIGN, is_of_record)
 
 
 def _ends_with_life(life_starts: LifeStarts) -> Column:

@@ -187,12 +187,13 @@ def _was_unclean() -> Column:
     """Whether the new leader was neither in the ISR before nor an eligible leader replica (KIP-966); null unknown.
 
     One that has led already is in sync. A record of KRaft that completes a reassignment adds its new leader to the ISR
-    and elects it in one step; with ZooKeeper, where states have a controller epoch, none holds an assignment.
+    and elects it in one step, for the one before is dropped; with ZooKeeper, where states have a controller epoch, none
+    holds an assignment.
     """
     isr_before, elr_before = F.col("state_before.isr"), F.col("state_before.elr")
     replicas_before, replicas = F.col("state_before.replicas"), F.col("replicas")
     is_kraft = F.coalesce(F.col("controller_epoch") < 0, F.lit(True))
-    was_reassigned = is_kraft & (replicas_before != replicas)
+    was_reassigned = is_kraft & (F.size(F.array_except(replicas_before, replicas)) > 0)
     may_be_reassigned = is_kraft & (replicas_before.isNull() | replicas.isNull())
     return (
         F.when((F.col("leader") == F.col("leader_before")) & _is_next_epoch(), False)

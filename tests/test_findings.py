@@ -551,6 +551,8 @@ frozen  | 0         | 0           | 10:00:31 | 10:00:50     | 3           | 3   
 there   | 0         | 0           | 10:01:31 |              | 3           | 3        |                  |
 dir     | 1         | 0           | 10:02:01 |              | 3           | 3        |                  |
 dir     | 2         | 0           | 10:02:01 |              | 3           | 3        |                  |
+# the topic was created anew since: it was another partition that was in the directory
+dir     | 1         | 1           | 10:05:01 |              | 3           | 3        |                  |
 # who led is not known: all members of its ISR were away, 1 went before 5
 isr     | 0         | 0           | 10:00:05 |              |             | 1,5      |                  |
 isr     | 1         | 0           | 10:00:05 |              |             | 1,2      |                  |
@@ -602,11 +604,14 @@ broker | log_dir | at       | until | partitions | evidence
 3      | /data   | 10:02:00 |       | dir-1      | 9@f:5
 """
 DELETIONS = """
-topic   | incarnation | deletion_started | deletion_evidence | evidence
-deleted | 0           | 10:00:00.5       | 9@f:6             | 9@f:4,9@f:9
-again   | 0           | 10:00:02         | 9@f:7             | 9@f:4,9@f:9
-over    | 0           | 10:00:07         | 9@f:7             | 9@f:4,9@f:9
-over    | 1           | 10:00:08.5       | 9@f:7             | 9@f:4,9@f:9
+topic   | incarnation | since    | deletion_started | deletion_evidence | evidence
+deleted | 0           | 09:00:00 | 10:00:00.5       | 9@f:6             | 9@f:4,9@f:9
+again   | 0           | 09:00:00 | 10:00:02         | 9@f:7             | 9@f:4,9@f:9
+over    | 0           | 09:00:00 | 10:00:07         | 9@f:7             | 9@f:4,9@f:9
+over    | 1           | 10:00:00 | 10:00:08.5       | 9@f:7             | 9@f:4,9@f:9
+# the first line that shows it may be later than what it was in failed
+dir     | 0           | 10:02:02 |                  |                   | 9@f:4
+dir     | 1           | 10:04:00 |                  |                   | 9@f:4
 """
 CAUSES = """
 topic   | partition | cause           | cause_broker | cause_at   | cause_evidence | healed_by
@@ -619,6 +624,7 @@ frozen  | 0         | fenced          | 3            | 10:00:30   | 9@f:2       
 there   | 0         |                 |              |            | []             |
 dir     | 1         | log_dir_failure | 3            | 10:02:00   | 9@f:5          |
 dir     | 2         |                 |              |            | []             |
+dir     | 1         |                 |              |            | []             |
 isr     | 0         | no_live_isr     | 5            | 10:00:04   | 9@f:3          |
 isr     | 1         |                 |              |            | []             |
 passed  | 0         | no_live_isr     | 14           | 10:04:06   | 9@f:14         | unclean_election
@@ -649,6 +655,7 @@ frozen  | 0         | 10:00:21    | 10:00:50    |
 there   | 0         |             |             |
 dir     | 1         |             |             |
 dir     | 2         |             |             |
+dir     | 1         |             |             |
 isr     | 0         |             | 10:00:08    |
 isr     | 1         |             |             |
 passed  | 0         |             |             |
@@ -745,7 +752,8 @@ def test_stops_of_other_days_count(frame: Frame, same: Same) -> None:
     )
     same(outages, OF_STOPS_ON_OTHER_DAYS)
     spans = known_spans(frame, "9 | controller | 2026-11-01 00:00:00 | 2026-11-30 00:00:00")
-    same(with_latency(frame(ELECTIONS, AFTER_MIDNIGHT), stops, failures, spans), OF_STOPS_BEFORE_MIDNIGHT)
+    inputs = stops, failures, frame(TOPIC_TIMELINE, "topic"), spans
+    same(with_latency(frame(ELECTIONS, AFTER_MIDNIGHT), *inputs), OF_STOPS_BEFORE_MIDNIGHT)
 
 
 PENDING = """
@@ -827,10 +835,18 @@ hole    |
 
 def test_how_long_elections_took(frame: Frame, same: Same) -> None:
     spans = known_spans(frame, "9 | controller | 10:00:00 | 10:10:00\n9 | controller | 13:00:00 | 15:00:00")
-    inputs = frame(NODE_STOPS, NODES), frame(LOG_DIR_FAILURES, FAILED_DIRS), spans
+    inputs = frame(NODE_STOPS, NODES), frame(LOG_DIR_FAILURES, FAILED_DIRS), frame(TOPIC_TIMELINE, DELETIONS), spans
     elections = with_latency(frame(ELECTIONS, LATE_ELECTIONS), *inputs).persist()
     same(elections, LATENCIES)
     same(with_latency(elections, *inputs), LATENCIES)
+    recreated = elections.where("topic = 'dir'").withColumns(
+        {
+            "incarnation": F.lit(1),
+            "at": F.col("at") + F.expr("INTERVAL 3 MINUTES"),
+            "latency_ms": F.lit(None).cast("long"),
+        }
+    )
+    same(with_latency(recreated, *inputs), "topic | latency_ms\n dir |")
 
 
 # 1 had led until it crashed; nothing is known of a stop of 5

@@ -50,7 +50,7 @@ def with_causes(
     known = (
         _with_stops(outages, _stops(stops, takeovers), F.col("since"), F.coalesce("ended_before", "since"))
         .join(F.broadcast(_failures(failures)), "cluster", "left")
-        .join(F.broadcast(_deletions(topics)), ["cluster", "topic", "incarnation"], "left")
+        .join(F.broadcast(_lives(topics)), _LIFE, "left")
         .withColumns(
             {
                 "dir_reason": _failure_around(F.col("last_leader"), F.col("since")),
@@ -92,15 +92,19 @@ def with_causes(
     )
 
 
-def with_latency(elections: DataFrame, stops: DataFrame, failures: DataFrame, known_spans: DataFrame) -> DataFrame:
+def with_latency(
+    elections: DataFrame, stops: DataFrame, failures: DataFrame, topics: DataFrame, known_spans: DataFrame
+) -> DataFrame:
     """ELECTIONS -> the same with `latency_ms` also where no state without a leader came before.
 
     There the time counts from when the broker that still led surely had gone, or its directory had failed, whatever
-    the cause; clocks may make it 0. `stops` and `failures` as in `with_causes`. `known_spans`: rows of `to_known_spans`
-    by cluster, when changes of leaders would have been logged: over a hole in these no time is known.
+    the cause; clocks may make it 0. `stops`, `failures` and `topics` as in `with_causes`. `known_spans`: rows of
+    `to_known_spans` by cluster, when changes of leaders would have been logged: over a hole in these no time is known.
     """
     known = _with_stops(elections, _stops(stops), F.col("at"), F.col("at"))
-    known = known.join(F.broadcast(_failures(failures)), "cluster", "left")
+    known = known.join(F.broadcast(_failures(failures)), "cluster", "left").join(
+        F.broadcast(_lives(topics)), _LIFE, "left"
+    )
     led_before = F.when(F.col("previous_leader") >= 0, F.col("previous_leader"))
     failed, stopped = _failure_around(led_before, F.col("at")), _stop_around(led_before, F.col("at"))["reason"]
     lost_at = F.when(failed.isNotNull(), failed["at"]).otherwise(stopped["at"])
@@ -211,6 +215,7 @@ def _with_stops(rows: DataFrame, stops: DataFrame, begin: Column, end: Column) -
 
 
 _STOP = ["cluster", "node_id", "since"]
+_LIFE = ["cluster", "topic", "incarnation"]
 _REASON = T.StructType(
     [
         T.StructField("cause", T.StringType()),
@@ -240,11 +245,14 @@ def _for_lack_of_controller(takeovers: DataFrame) -> DataFrame:
     )
 
 
-def _deletions(topics: DataFrame) -> DataFrame:
-    """TOPIC_TIMELINE -> cluster, topic, incarnation, `deletion`, of topics that were to be deleted."""
+def _lives(topics: DataFrame) -> DataFrame:
+    """TOPIC_TIMELINE -> _LIFE, `deletion` of topics that were to be deleted, and `recreated_at` of those that had been
+    before: what failed until then is not theirs."""
     reason = _reason(F.lit("topic_deletion"), F.lit(None), F.col("deletion_started"), F.col("deletion_evidence"))
-    return topics.where("deletion_started IS NOT NULL").select(
-        "cluster", "topic", "incarnation", reason.alias("deletion")
+    return topics.where("deletion_started IS NOT NULL OR incarnation > 0").select(
+        *_LIFE,
+        F.when(F.col("deletion_started").isNotNull(), reason).alias("deletion"),
+        F.when(F.col("incarnation") > 0, F.col("since")).alias("recreated_at"),
     )
 
 
@@ -252,12 +260,10 @@ def _until_deletion(outages: DataFrame, topics: DataFrame, controller_runs: Data
     """OFFLINE_PARTITIONS, TOPIC_TIMELINE, rows of `to_controller_runs` -> OFFLINE_PARTITIONS. One that no line ends,
     and whose topic is deleted, surely lasts for as long as the end of that would have been logged; it is the deletion
     that ends it, whenever that is."""
-    deletions = topics.where("deletion_started IS NOT NULL AND until IS NULL").select(
-        "cluster", "topic", "incarnation", "deletion_started"
-    )
+    deletions = topics.where("deletion_started IS NOT NULL AND until IS NULL").select(*_LIFE, "deletion_started")
     asked_at = F.greatest("since", "deletion_started")
     known = (
-        outages.join(F.broadcast(deletions), ["cluster", "topic", "incarnation"], "left")
+        outages.join(F.broadcast(deletions), _LIFE, "left")
         .join(F.broadcast(controller_runs), "cluster", "left")
         .withColumn("told_until", F.coalesce(controller_run_at(asked_at)["until"], asked_at))
         .withColumn("told_ms", milliseconds("since", "told_until"))
@@ -341,12 +347,14 @@ def _last_stop_of_isr() -> Column:
 
 
 def _failure_around(broker: Column, at: Column) -> Column:
-    """The reason of the last failure of a directory of a broker with the partition in it, not yet mended at a time."""
+    """The reason of the last failure of a directory of a broker with the partition in it, not yet mended at a time; one
+    from before the topic was created anew had another partition of that name in it."""
     name = F.concat_ws("-", "topic", "partition")
 
     def is_of_partition(failure: Column) -> Column:
         is_mended = F.coalesce(failure["restarted_at"] <= at, F.lit(False))
         has_failed = failure["failed_at"] <= at + F.expr(SLACK)
+        has_failed &= F.coalesce(failure["failed_at"] >= F.col("recreated_at"), F.lit(True))
         return has_failed & ~is_mended & F.array_contains(failure["partitions"], name)
 
     failed = F.filter(F.try_element_at("failures", broker), is_of_partition)

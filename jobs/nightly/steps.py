@@ -257,6 +257,7 @@ def write_findings(work: Work) -> None:
                 to_elections(partitions, events, topics, controller_logs, kinds, starts),
                 lately,
                 failures,
+                topics,
                 cluster_logs,
             ),
             "isr_changes": lambda: to_isr_changes(partitions, events, topics, kinds),

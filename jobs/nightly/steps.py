@@ -56,7 +56,6 @@ from jobs.timelines.known_spans import (
     to_known_spans,
     within_terms,
 )
-from jobs.timelines.leader_epoch_starts import with_leader_epoch_starts
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
 from jobs.timelines.row_streams import ROWS_PER_BATCH, no_rows
 from jobs.timelines.topics import to_topic_timeline
@@ -306,10 +305,7 @@ def write_findings(work: Work) -> None:
 def _outages_with_causes(work: Work, stops: DataFrame, lately: DataFrame) -> DataFrame:
     """Outages of all topics, of those in scope rebuilt: a cause may be known only later. `lately`: stops that last into
     a window."""
-    led = work.states.where("leader IS NOT NULL")
-    if work.leader_epoch_starts is not None:
-        led = with_leader_epoch_starts(led, work.leader_epoch_starts)
-    led = with_until(led, work.table("topic_timeline"))
+    led = with_until(work.led_states, work.table("topic_timeline"))
     spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
     brokers = work.table("broker_timeline")
     controllers = work.table("controller_timeline")

@@ -16,7 +16,7 @@ from jobs.nightly.window_check import compare, going_on
 from jobs.nightly.windows import BEGINS, since_horizon
 from jobs.session import checkpointed, compiling, held
 from jobs.settings import Settings
-from jobs.timelines.leader_epoch_starts import EPOCH_STARTED, to_leader_epoch_starts
+from jobs.timelines.leader_epoch_starts import EPOCH_STARTED, to_leader_epoch_starts, with_leader_epoch_starts
 from jobs.timelines.partitions import to_states
 from jobs.timelines.topics import to_numbered_incarnations
 from jobs.timelines.written_order import with_lines
@@ -100,6 +100,12 @@ class Work:
         incarnations = to_numbered_incarnations(self.table("topic_timeline"))
         starts = checkpointed(to_leader_epoch_starts(self.events, incarnations, self.states))
         return None if starts.isEmpty() else starts
+
+    @property
+    def led_states(self) -> DataFrame:
+        """States of which it is known who leads, or that nobody does, and `leader_epoch_starts`."""
+        led, starts = self.states.where("leader IS NOT NULL"), self.leader_epoch_starts
+        return led if starts is None else with_leader_epoch_starts(led, starts)
 
     def within(self, scope: Scope) -> Work:
         """The same with another scope."""

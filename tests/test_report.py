@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from jobs.cli import main
 from jobs.package import sources
 from jobs.report.write import write_reports
-from tests.answers_warehouse import CONTROLLER, SERVER, night, proof, row, tables
+from tests.answers_warehouse import CONTROLLER, SERVER, STATE, night, partition, proof, row, tables
 from tests.delta_warehouse import Rows
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">"
@@ -77,6 +77,18 @@ def test_values(page: str) -> None:
     assert data["churn"]["cells"] == [[24, 0, 1, 1, "pay-in-0", [shrink]]]  # broker 2 at 240 s, in columns of 10 s
     place = f"{data['files'].index('broker-3/state-change.log')}:50"
     assert data["lines"][place] == "INFO pay-in-1 has leader -1"
+
+
+def test_a_dead_leader_that_still_stands_in_a_state_leads_nothing(tmp_path: Path) -> None:
+    """As in ZooKeeper until 2.0: broker 1 stands as leader from 10:00:01 on, and was dead from 10:02 to 10:03."""
+    stands = {**tables()["partition_timeline"][0], "until": None}
+    dead = partition(0, since="10:02", until="10:03", duration_ms=60_000, at_least_ms=60_000, at_most_ms=60_000,
+        began_after="10:02", ended_before="10:03", cause="broker_crash", cause_broker=1, last_leader=1, last_isr=[1, 2],
+        healed_by="broker_return", failed_elections=1, evidence=proof((STATE, 40)))  # fmt: skip
+    page = report(night(tmp_path / "w", {"partition_timeline": [stands], "offline_partitions": [dead]}), tmp_path / "r")
+    states = values(page)["partitions"][0][2]
+    assert [(states[i], states[i + 1]) for i in range(0, len(states), 8)] == [(1_000, 1), (120_000, -1), (180_000, 1)]
+    assert states[8 + 6] == -1  # the line of the state does not show that nobody leads
 
 
 def test_headline(page: str) -> None:

@@ -15,6 +15,7 @@ from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, listed, lost_text, name_of
 from jobs.read.create_views import literal
+from jobs.report.leaderless import NOBODY, leaderless_spans, led_spans
 from schemas.kafka_values import UNDER_REPLICATED_STATES
 
 TABLES = (
@@ -24,8 +25,8 @@ TABLES = (
 )  # fmt: skip
 EPOCH = datetime(1970, 1, 1)
 MILLISECOND = timedelta(milliseconds=1)
-NONE, UNKNOWN, GONE = -1, -2, -3
-"""Leaders that are no broker: none; not known; the partition is not there."""
+UNKNOWN, GONE = -2, -3
+"""Leaders that are no broker, beside NOBODY: not known; the partition is not there."""
 INFERRED, UNDER_REPLICATED, UNDER_MIN_ISR = 1, 4, 8
 """Flags of a state."""
 MOST_ROWS = 5000
@@ -62,7 +63,11 @@ class Report:
 
     def ms(self, at: datetime | None) -> int | None:
         """A time in the report."""
-        return None if at is None else (at - self.begin) // MILLISECOND
+        return None if at is None else self.sure_ms(at)
+
+    def sure_ms(self, at: datetime) -> int:
+        """A time in the report, of which there is one."""
+        return (at - self.begin) // MILLISECOND
 
     def file(self, file_id: str) -> int:
         """A stream's number in the report."""
@@ -105,10 +110,10 @@ def collect(opened: OpenedCluster) -> Report:
 # ---- partitions -----------------------------------------------------------------------------------------------------
 def _add_partitions(report: Report) -> None:
     """Partitions by name: number of the topic, number in it, and their states, eight numbers each."""
-    base = report.values["begin_ms"]
+    leaderless = leaderless_spans(report.opened.table("offline_partitions"))
     cursor = report.opened.views.execute(
-        f"""SELECT topic, partition, epoch_ms(since) - {base}, epoch_ms(until) - {base}, leader, isr, len(replicas),
-            availability, inferred, leader_epoch, evidence[1].file_id, evidence[1].line
+        """SELECT topic, partition, since, until, leader, isr, len(replicas), availability, inferred, leader_epoch,
+            evidence[1].file_id, evidence[1].line
         FROM partition_timeline ORDER BY topic, partition, incarnation, ordinal"""
     )
     topics: dict[str, int] = {}
@@ -120,28 +125,32 @@ def _add_partitions(report: Report) -> None:
             if not partitions or partitions[-1][:2] != (number, partition):
                 report.numbers[topic, partition] = len(partitions)
                 partitions.append((number, partition, []))
-            states = partitions[-1][2]
-            _end_before(states, since)
             isr_number = -1 if isr is None else isrs.setdefault(tuple(isr), len(isrs))
-            flags = INFERRED * bool(inferred)
-            flags |= UNDER_REPLICATED * (availability in UNDER_REPLICATED_STATES)
-            flags |= UNDER_MIN_ISR * (availability == "UnderMinIsr")
-            begin = max(since, states[-8]) if states else since
-            file = -1 if file_id is None else report.file(file_id)
-            known = [
-                UNKNOWN if leader is None else leader,
-                isr_number,
-                size or 0,
-                flags,
-                -1 if epoch is None else epoch,
-            ]
-            states += [begin, *known, file, line or 0]
-            if until is not None:
-                states += [max(until, since), GONE, -1, 0, 0, -1, -1, 0]
+            place = (-1, 0) if file_id is None else (report.file(file_id), line or 0)
+            for begin, end, leads in led_spans(since, until, leader, leaderless.get((topic, partition), ())):
+                flags = _flags(inferred, None if leads == NOBODY else availability)
+                shown_by = (-1, 0) if leads != leader and leads == NOBODY else place  # lines of the outage show it
+                known = [isr_number, size or 0, flags, -1 if epoch is None else epoch, *shown_by]
+                leads = UNKNOWN if leads is None else leads
+                _add_state(partitions[-1][2], report.sure_ms(begin), report.ms(end), [leads, *known])
     report.values["topics"] = list(topics)
     report.values["partitions"] = partitions
     report.values["isrs"] = [brokers_text(isr) for isr in isrs]
     report.values["isr_sizes"] = [len(isr) for isr in isrs]
+
+
+def _flags(inferred: bool | None, availability: str | None) -> int:
+    """Flags of a state."""
+    flags = INFERRED * bool(inferred) | UNDER_REPLICATED * (availability in UNDER_REPLICATED_STATES)
+    return flags | UNDER_MIN_ISR * (availability == "UnderMinIsr")
+
+
+def _add_state(states: list[int], since: int, until: int | None, known: list[int]) -> None:
+    """Put a state behind those before it, and behind it that the partition is gone."""
+    _end_before(states, since)
+    states += [max(since, states[-8]) if states else since, *known]
+    if until is not None:
+        states += [max(until, since), GONE, -1, 0, 0, -1, -1, 0]
 
 
 def _end_before(states: list[int], since: int) -> None:

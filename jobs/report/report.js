@@ -158,6 +158,11 @@ const words = (value) => (value ?? "reason unknown").replaceAll("_", " ");
 const partitions = data.partitions.map(([topic, partition, states], index) => ({
   index, states, partition, topic, name: `${data.topics[topic]}-${partition}`, offline: 0, changes: 0, under: 0,
 }));
+const outagesOf = new Map();  // by number of the partition
+for (const outage of data.outages) {
+  if (!outagesOf.has(outage.partition)) outagesOf.set(outage.partition, []);
+  outagesOf.get(outage.partition).push(outage);
+}
 const endOf = (one, state) => (state + FIELDS < one.states.length ? one.states[state + FIELDS + SINCE] : data.span_ms);
 for (const one of partitions) {
   let leader = null;
@@ -238,6 +243,12 @@ function find(one, at) {  // the state that holds at a time; -1 before the first
     if (one.states[middle * FIELDS] <= at) { found = middle; low = middle + 1; } else high = middle - 1;
   }
   return found * FIELDS;
+}
+const outageAt = (one, s) => outagesOf.get(one.index)?.find((outage) => outage.since <= one.states[s] && one.states[s] <= (outage.until ?? data.span_ms));
+function refsOf(one, s) {  // lines that show a state; of one without a leader those of its outage, too
+  const states = one.states, refs = states[s + FILE] >= 0 ? [[states[s + FILE], states[s + LINE]]] : [];
+  for (const ref of outageAt(one, s)?.refs ?? []) if (!refs.some((other) => other[0] === ref[0] && other[1] === ref[1])) refs.push(ref);
+  return refs;
 }
 function isrText(one, s) { const text = data.isrs[one.states[s + ISR]]; return text === undefined ? "unknown" : text || "none"; }
 function leaderText(leader) { return leader === NONE ? "NO LEADER" : leader === UNKNOWN ? "leader unknown" : `leader ${leader}`; }
@@ -389,8 +400,6 @@ function hide() { $("details").style.display = "none"; if (opener) opener.focus(
 function quoted(name) { return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`; }
 function showState(one, s) {
   const states = one.states, leader = states[s + LEADER];
-  const refs = states[s + FILE] >= 0 ? [[states[s + FILE], states[s + LINE]]] : [];
-  for (const outage of data.outages) if (outage.partition === one.index && outage.since <= states[s] && states[s] <= (outage.until ?? data.span_ms)) for (const ref of outage.refs) if (!refs.some((other) => other[0] === ref[0] && other[1] === ref[1])) refs.push(ref);
   show(`${one.name}: ${leaderText(leader)}`, [
     ["from", dated(states[s])],
     ["to", s + FIELDS < states.length ? dated(endOf(one, s)) : "the end of the logs"],
@@ -400,7 +409,7 @@ function showState(one, s) {
     ["below min.insync.replicas", states[s + FLAGS] & UNDER_MIN_ISR ? "yes" : null],
     ["known from", states[s + FLAGS] & INFERRED ? "its neighbours: no line prints this state in full" : "log lines"],
     ["in all", `${length(one.offline)} without a leader, ${one.changes} leader changes`],
-  ], refs, `kafka-rewind why ${quoted(one.name)} --at ${iso(states[s])}${data.options}`, [states[s], endOf(one, s)]);
+  ], refsOf(one, s), `kafka-rewind why ${quoted(one.name)} --at ${iso(states[s])}${data.options}`, [states[s], endOf(one, s)]);
 }
 const MOST_NAMED = 40;
 function showMoment(at) {
@@ -408,7 +417,7 @@ function showMoment(at) {
   const names = (some) => some.slice(0, MOST_NAMED).map((one) => one.name).join(", ") + (some.length > MOST_NAMED ? ` and ${(some.length - MOST_NAMED).toLocaleString("en")} more` : "") || "none";
   const offline = there((one, s) => one.states[s + LEADER] === NONE);
   const under = there((one, s) => (one.states[s + FLAGS] & UNDER_REPLICATED) && one.states[s + LEADER] !== NONE);
-  const refs = offline.slice(0, 8).map((one) => { const s = find(one, at); return [one.states[s + FILE], one.states[s + LINE]]; }).filter(([file]) => file >= 0);
+  const refs = offline.slice(0, 8).flatMap((one) => refsOf(one, find(one, at)).slice(0, 1));
   show(`At ${dated(at)}`, [[`${offline.length.toLocaleString("en")} without a leader`, names(offline)], [`${under.length.toLocaleString("en")} under-replicated`, names(under)]], refs, null, null);
 }
 function showChurn([bucket, broker, changes, left, names, refs]) {

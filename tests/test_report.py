@@ -195,6 +195,13 @@ def browse(page: str, folder: Path, script: str = "") -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
+def steps_of(page: str, folder: Path, script: str) -> Any:
+    """What a script in the page puts into `steps`."""
+    end = 'document.body.append(Object.assign(document.createElement("pre"), {id: "steps", textContent: JSON.stringify(steps)}));'
+    dom = browse(page, folder, f"const steps = {{}};\n{script}\n{end}")
+    return json.loads(unescape(re.findall(r'<pre id="steps">(.*?)</pre>', dom, re.DOTALL)[0]))
+
+
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 CLICKS = """
 const steps = {};
@@ -253,6 +260,30 @@ def test_clicks_filters_and_zoom(page: str, tmp_path: Path) -> None:
     assert "broker 1 failed" in steps["outage"]
     assert steps["window"] == "2026-11-21 10:05:00.000 UTC to 10:06:00.000"
     assert (steps["zoomed_out"], steps["whole"]) == ([270_000, 390_000], [0, 600_000])
+
+
+@needs_browser
+def test_a_lane_says_no_more_than_its_outage(tmp_path: Path) -> None:
+    """pay-in-1 has no leader from 10:08:00; the log that would show a leader ends at 10:08:30, others at 10:10:00. When
+    pay-in-0's outage ended nobody knows but that it was before 10:06:00."""
+    ended, still_open = tables()["offline_partitions"]
+    ended = {**ended, "until": None, "duration_ms": None, "at_least_ms": 20_000}
+    page = report(
+        night(tmp_path / "w", {"offline_partitions": [ended, {**still_open, "at_least_ms": 30_000}]}), tmp_path / "r"
+    )
+    script = """
+    const [first, second] = partitions, last = second.states.length - FIELDS;
+    steps.offline = second.offline;
+    steps.tip = partitionAt(590000, 20 + ROW * shown.indexOf(second) + 5).tip;
+    showState(second, last); steps.state = $("details").textContent;
+    SHOWN.outage(data.outages.find((one) => one.name === "pay-in-0")); steps.outage = $("details").textContent;
+    """
+    steps = steps_of(page, tmp_path, script)
+    assert steps["offline"] == 30_000
+    assert steps["tip"].endswith("\n10:08:00.000 to the end of the logs, at least 30.0 s")
+    assert "tothe end of the logsforat least 30.0 s" in steps["state"]
+    assert "in allat least 30.0 s without a leader, 0 changes of leader" in steps["state"]
+    assert "tosome time before 2026-11-21 10:06:00.000 UTC" in steps["outage"]
 
 
 INCIDENT = row(

@@ -262,6 +262,8 @@ def _outage(report: Report, row: Row) -> dict[str, Any]:
         "partition": report.numbers.get((row["topic"], row["partition"]), -1),
         "since": report.ms(row["since"]),
         "until": report.ms(row["until"] or row["ended_before"]),
+        "is_until_known": row["until"] is not None,
+        "sure_ms": row["at_least_ms"] or 0,
         "is_open": is_open(row),
         "length": outage_length(row),
         "cause": cause_text(row),

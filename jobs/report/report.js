@@ -156,19 +156,27 @@ const words = (value) => (value ?? "reason unknown").replaceAll("_", " ");
 
 /* ---- partitions ---- */
 const partitions = data.partitions.map(([topic, partition, states], index) => ({
-  index, states, partition, topic, name: `${data.topics[topic]}-${partition}`, offline: 0, changes: 0, under: 0,
+  index, states, partition, topic, name: `${data.topics[topic]}-${partition}`, offline: 0, wasLost: false, changes: 0, under: 0,
 }));
 const outagesOf = new Map();  // by number of the partition
 for (const outage of data.outages) {
   if (!outagesOf.has(outage.partition)) outagesOf.set(outage.partition, []);
   outagesOf.get(outage.partition).push(outage);
 }
-const endOf = (one, state) => (state + FIELDS < one.states.length ? one.states[state + FIELDS + SINCE] : data.span_ms);
+const isLast = (one, state) => state + FIELDS >= one.states.length;
+const endOf = (one, state) => (isLast(one, state) ? data.span_ms : one.states[state + FIELDS + SINCE]);
+const openOutage = (one, s) =>  // the one in which the logs end: they may tell it for less than until their end
+  isLast(one, s) && one.states[s + LEADER] === NONE ? outagesOf.get(one.index)?.find((outage) => outage.is_open) : undefined;
+function sureTime(one, s) {
+  const time = endOf(one, s) - one.states[s], open = openOutage(one, s);
+  return open ? Math.max(0, Math.min(time, open.since + open.sure_ms - one.states[s])) : time;
+}
+const sure = (ms, isLeast) => (!isLeast ? length(ms) : ms ? `at least ${length(ms)}` : "an unknown time");
 for (const one of partitions) {
   let leader = null;
   for (let s = 0; s < one.states.length; s += FIELDS) {
-    const now = one.states[s + LEADER], time = endOf(one, s) - one.states[s];
-    if (now === NONE) one.offline += time;
+    const now = one.states[s + LEADER], time = sureTime(one, s);
+    if (now === NONE) { one.offline += time; one.wasLost = true; }
     if (one.states[s + FLAGS] & UNDER_REPLICATED) one.under += time;
     if (leader !== null && now !== leader && now >= 0) one.changes += 1;
     leader = now;
@@ -178,7 +186,7 @@ const byIndex = partitions.slice();
 let shown = partitions;
 function filterPartitions() {
   const text = $("search").value.trim().toLowerCase(), only = $("only").value, order = $("order").value;
-  const tests = { all: () => true, offline: (one) => one.offline > 0, under: (one) => one.under > 0, moved: (one) => one.changes > 0 };
+  const tests = { all: () => true, offline: (one) => one.wasLost, under: (one) => one.under > 0, moved: (one) => one.changes > 0 };
   shown = byIndex.filter((one) => tests[only](one) && (!text || one.name.toLowerCase().includes(text)));
   if (order === "offline") shown.sort((a, b) => b.offline - a.offline || b.under - a.under || a.index - b.index);
   if (order === "under") shown.sort((a, b) => b.under - a.under || a.index - b.index);
@@ -206,7 +214,7 @@ function drawPartitions() {
   pen.beginPath(); pen.rect(0, 19, width, height); pen.clip();
   for (let row = first; row < last; row += 1) {
     const one = shown[row], y = 20 + row * ROW - top;
-    pen.fillStyle = one.offline > 0 ? colours.bad : colours.text;
+    pen.fillStyle = one.wasLost ? colours.bad : colours.text;
     pen.fillText(shorten(pen, one.name, LEFT - 18), 10, y + ROW / 2);
   }
   clipped(pen, width, height, () => {
@@ -258,7 +266,7 @@ function partitionAt(at, y) {
   const s = find(one, at);
   if (s < 0 || one.states[s + LEADER] === GONE) return { tip: `${one.name}\nnot there, or not known` };
   const leader = one.states[s + LEADER];
-  const tip = `${one.name}: ${leaderText(leader)}, ISR ${isrText(one, s)}${one.states[s + REPLICAS] > 0 ? ` of ${one.states[s + REPLICAS]} replicas` : ""}\n${clock(one.states[s])} to ${clock(endOf(one, s))}, ${length(endOf(one, s) - one.states[s])}`;
+  const tip = `${one.name}: ${leaderText(leader)}, ISR ${isrText(one, s)}${one.states[s + REPLICAS] > 0 ? ` of ${one.states[s + REPLICAS]} replicas` : ""}\n${clock(one.states[s])} to ${isLast(one, s) ? "the end of the logs" : clock(endOf(one, s))}, ${sure(sureTime(one, s), openOutage(one, s))}`;
   return { tip, open: () => showState(one, s) };
 }
 
@@ -402,13 +410,13 @@ function showState(one, s) {
   const states = one.states, leader = states[s + LEADER];
   show(`${one.name}: ${leaderText(leader)}`, [
     ["from", dated(states[s])],
-    ["to", s + FIELDS < states.length ? dated(endOf(one, s)) : "the end of the logs"],
-    ["for", length(endOf(one, s) - states[s])],
+    ["to", isLast(one, s) ? "the end of the logs" : dated(endOf(one, s))],
+    ["for", sure(sureTime(one, s), openOutage(one, s))],
     ["leader epoch", states[s + EPOCH] >= 0 ? String(states[s + EPOCH]) : "unknown"],
     ["in sync", isrText(one, s) + (states[s + REPLICAS] > 0 ? ` (of ${states[s + REPLICAS]} replicas)` : "")],
     ["below min.insync.replicas", states[s + FLAGS] & UNDER_MIN_ISR ? "yes" : null],
     ["known from", states[s + FLAGS] & INFERRED ? "its neighbours: no line prints this state in full" : "log lines"],
-    ["in all", `${length(one.offline)} without a leader, ${one.changes} leader changes`],
+    ["in all", `${one.wasLost ? sure(one.offline, openOutage(one, states.length - FIELDS)) : "no time known"} without a leader, ${one.changes} ${one.changes === 1 ? "change" : "changes"} of leader`],
   ], refsOf(one, s), `kafka-rewind why ${quoted(one.name)} --at ${iso(states[s])}${data.options}`, [states[s], endOf(one, s)]);
 }
 const MOST_NAMED = 40;
@@ -445,7 +453,7 @@ const SHOWN = {
     const where = byIndex[one.partition];
     show(`${one.name}: no leader`, [
       ["from", dated(one.since)],
-      ["to", one.until !== null ? dated(one.until) : one.is_open ? "the end of the logs: STILL OFFLINE" : "unknown"],
+      ["to", one.until !== null ? `${one.is_until_known ? "" : "some time before "}${dated(one.until)}` : one.is_open ? "the end of the logs: STILL OFFLINE" : "unknown"],
       ["for", one.length],
       ["cause", one.cause ?? "unknown"],
       ["ended by", one.healed ?? (one.is_open ? null : "unknown")],
@@ -570,7 +578,7 @@ for (const broker of data.brokers) {
   item.append(mark, document.createTextNode(`broker ${broker.id}`));
   legend.append(item);
 }
-if (partitions.some((one) => one.offline > 0)) $("order").value = "offline";
+if (partitions.some((one) => one.wasLost)) $("order").value = "offline";
 readColours();
 filterPartitions();
 setView(...whole);

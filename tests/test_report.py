@@ -91,30 +91,26 @@ def test_a_dead_leader_that_still_stands_in_a_state_leads_nothing(tmp_path: Path
     assert states[8 + 6] == -1  # the line of the state does not show that nobody leads
 
 
-def test_headline(page: str) -> None:
-    tiles = re.findall(r'<div class="tile (\w+)"><span class="name">([^<]*)</span><b>([^<]*)</b>', page)
-    assert tiles == [
-        ("bad", "Offline partitions", "1"),
-        ("warn", "Under-replicated", "1"),
-        ("warn", "One replica in sync", "1"),
-        ("bad", "Unclean elections", "1"),
-        ("good", "Active controller", "3"),
-        ("warn", "ISR shrinks", "1"),
-        ("warn", "Preferred imbalance", "100 %"),
-    ]
-    assert "<dd>Yes: 1 unclean election of pay-in-0 lost at least 5 records" in page
+def test_rows_that_are_not_on_the_page_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.report.html.MOST_TABLE", 1)
+    more = {name: [tables()[name][-1 if name == "elections" else 0]] * 2 for name in ("elections", "verdicts")}
+    page = report(night(tmp_path / "w", more), tmp_path / "r.html")
+    assert "<h2>Outages <small>the first 1 of 2</small></h2>" in page
+    assert "<h2>Unclean elections <small>the first 1 of 2</small></h2>" in page
+    assert "<p>Violations: the first 1 of 2</p>" in page
 
 
-def test_one_replica_in_sync_says_of_how_many_partitions(tmp_path: Path) -> None:
-    """pay-in-0 has both replicas in sync, or no leader, and its last leader alone in sync."""
-    states = tables()["partition_timeline"]
-    whole, lost = {**states[0], "until": None}, {**states[2], "until": None}
-    for number, (state, below) in enumerate(
-        [(whole, "of 1 partition with a leader at the end"), (lost, "no partition has a leader at the end")]
-    ):
-        root = night(tmp_path / str(number), {"partition_timeline": [state], "offline_partitions": []})
-        tile = f'<span class="name">One replica in sync</span><b>0</b><span>{below}</span>'
-        assert tile in report(root, tmp_path / f"{number}.html")
+def test_an_end_that_no_line_tells_is_not_the_end_of_the_logs(tmp_path: Path) -> None:
+    """Without the table `incidents`; when the topic was deleted is in no line."""
+    deleted = {
+        **tables()["offline_partitions"][0],
+        "until": None,
+        "ended_before": None,
+        "duration_ms": None,
+        "healed_by": "topic_deletion",
+    }
+    page = report(night(tmp_path / "w", {"offline_partitions": [deleted]}), tmp_path / "r.html")
+    assert '<p class="faint">2026-11-21 10:05:00.020 to an unknown time</p>' in page
 
 
 def test_a_zero_that_cannot_be_told_is_none(tmp_path: Path) -> None:
@@ -126,6 +122,7 @@ def test_a_zero_that_cannot_be_told_is_none(tmp_path: Path) -> None:
         "partition_timeline": [],
     }
     page = report(night(tmp_path / "w", silent), tmp_path / "r.html")
+    assert "<p>Nothing that is in these logs, but they do not tell all: see what they cannot tell, below.</p>" in page
     assert '<span class="name">Offline partitions</span><b>cannot be told</b>' in page
     assert '<span class="name">Unclean elections</span><b>cannot be told</b>' in page
 
@@ -168,6 +165,8 @@ def test_a_warehouse_that_lacks_tables(tmp_path: Path) -> None:
     lacking = ("broker_timeline", "controller_timeline", "isr_changes", "verdicts", "elections", "control_requests")
     page = report(night(tmp_path / "w", without=lacking), tmp_path / "r.html")
     assert len(values(page)["outages"]) == 2
+    for table in lacking:
+        assert f"What the table {table} would have: this warehouse was written before there was one." in page
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:

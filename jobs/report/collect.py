@@ -230,13 +230,17 @@ def _add_churn(report: Report) -> None:
     }
 
 
+HAS_LATENCY = "succeeded AND latency_ms IS NOT NULL"
+"""Of ELECTIONS, in SQL."""
+
+
 def _add_elections(report: Report) -> None:
     """Elections whose latency is known, and the unclean ones."""
     opened = report.opened
     known = opened.rows(
         f"""SELECT topic, partition, epoch_ms("at") - {report.values["begin_ms"]} AS t, latency_ms,
             coalesce(unclean, false) AS unclean
-        FROM elections WHERE succeeded AND latency_ms IS NOT NULL ORDER BY latency_ms DESC LIMIT {4 * MOST_ROWS}"""
+        FROM elections WHERE {HAS_LATENCY} ORDER BY latency_ms DESC, t, topic, partition LIMIT {4 * MOST_ROWS}"""
     )
     report.values["elections"] = [
         [row["t"], row["latency_ms"], int(row["unclean"]), report.numbers.get((row["topic"], row["partition"]), -1)]
@@ -285,6 +289,7 @@ def _incidents(report: Report, groups: Sequence[OutageGroup]) -> list[dict[str, 
                 "title": row["title"],
                 "since": report.ms(row["since"]),
                 "until": report.ms(row["until"]),
+                "is_open": row["until"] is None,
                 "story": row["story"],
                 "names": _affected(row),
                 "steps": [[report.ms(step["at"]), step["what"]] for step in (row.get("steps") or ())[:MOST_STEPS]],
@@ -322,6 +327,7 @@ def _of_group(report: Report, group: OutageGroup) -> dict[str, Any]:
         "title": f"{subject} offline: {cause}",
         "since": report.ms(group.since),
         "until": None if group.is_open else report.ms(max((end for end in ends if end is not None), default=None)),
+        "is_open": group.is_open,
         "story": story,
         "names": listed(names, 8),
         "steps": [],

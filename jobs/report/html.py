@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -17,15 +16,15 @@ from jobs.answers.incidents import single_points
 from jobs.answers.loss import loss_answer
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import missing_facts, outages_answer
-from jobs.nightly.summary_facts import IS_DELETION, node_roles
-from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN
+from jobs.nightly.summary_facts import node_roles
+from jobs.nightly.unknown_zeros import OUTAGES
 from jobs.nightly.wording import date_time, duration, plural
-from jobs.nightly.words import listed, single_point_text
-from jobs.report.collect import Report, collect
+from jobs.nightly.words import single_point_text
+from jobs.report.collect import HAS_LATENCY, TABLES, Report, collect
+from jobs.report.escaping import as_script, text
+from jobs.report.tiles import tiles_html
 from jobs.version import product_version
-from schemas.kafka_values import UNDER_REPLICATED_STATES
 from udfs.logs.coverage import coverage_gaps
-from udfs.printable import printable
 
 FIRST_CARDS, MOST_CARDS, MOST_TABLE = 6, 100, 300
 """Incident cards that are open, incident cards and rows of a table that are on the page; the charts have all."""
@@ -54,7 +53,7 @@ def report_page(opened: OpenedCluster) -> str:
 <body>
 {_head(opened, report)}
 <main>
-{_tiles(opened, report)}
+{tiles_html(opened, report.values["terms"])}
 {_cards(report)}
 {_charts(report)}
 {_outage_table(report)}
@@ -68,25 +67,6 @@ def report_page(opened: OpenedCluster) -> str:
 <script>{script}</script>
 </body></html>
 """
-
-
-def text(value: object) -> str:
-    """Text of a log as HTML: no markup, no control characters.
-
-    >>> text("</script><img src=x onerror=alert(1)>")
-    '&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;'
-    """
-    return escape(printable(str(value)))
-
-
-def as_script(values: object) -> str:
-    """JSON that stays data inside of a script element, whatever texts it holds.
-
-    >>> as_script({"topic": "</script>"})
-    '{"topic":"\\\\u003c/script\\\\u003e"}'
-    """
-    plain = json.dumps(values, separators=(",", ":"), ensure_ascii=True)
-    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _resource(name: str) -> str:
@@ -119,78 +99,6 @@ def _head(opened: OpenedCluster, report: Report) -> str:
 <button id="theme" title="Light or dark">Light / dark</button></header>"""
 
 
-def _tiles(opened: OpenedCluster, report: Report) -> str:
-    """The headline row, as on dashboards of Kafka's metrics; what cannot be told is no zero."""
-    missing = missing_facts(opened)
-    at_end = opened.rows(
-        f"""WITH at_end AS (  -- in ZooKeeper a dead broker may still be the leader
-            SELECT *, leader >= 0 AND (topic, partition) NOT IN (
-                SELECT (topic, partition) FROM offline_partitions WHERE ended_before IS NULL) AS has_leader
-            FROM partition_timeline WHERE until IS NULL)
-        SELECT count(*) FILTER (WHERE NOT has_leader) AS offline, count(*) AS partitions,
-            count(*) FILTER (WHERE has_leader AND availability IN {UNDER_REPLICATED_STATES!r}) AS under,
-            count(*) FILTER (WHERE has_leader AND replicas IS NOT NULL AND leader <> replicas[1]) AS imbalanced,
-            count(*) FILTER (WHERE has_leader AND replicas IS NOT NULL) AS led,
-            count(*) FILTER (WHERE has_leader) AS with_leader
-        FROM at_end"""
-    )[0]
-    alone = [(row["broker"], len(row["partitions"])) for row in single_points(opened)]
-    outages = opened.rows(
-        "SELECT count(*) AS n, coalesce(max(at_least_ms), 0) AS longest FROM offline_partitions"
-        f" WHERE NOT {IS_DELETION}"
-    )[0]
-    elections = opened.rows(
-        "SELECT count(*) FILTER (WHERE unclean) AS unclean, count(*) FILTER (WHERE succeeded) AS total FROM elections"
-    )[0]
-    unclean = elections["unclean"]
-    changes = opened.rows(
-        "SELECT count(*) FILTER (WHERE kind = 'shrink') AS shrinks, count(*) FILTER (WHERE kind = 'expand') AS expands"
-        " FROM isr_changes"
-    )[0]
-    terms = report.values["terms"]
-    last = terms[-1] if terms else None
-    is_active = last is not None and last["until"] is None
-    tiles = [
-        _tile("Offline partitions", at_end["offline"] or (UNTOLD if OUTAGES in missing else 0),
-              f"at the end; {plural(outages['n'], 'outage')}, longest {duration(outages['longest'])}",
-              "bad" if at_end["offline"] else "warn" if outages["n"] else "good"),
-        _tile("Under-replicated", at_end["under"], f"of {at_end['with_leader']:,} with a leader at the end",
-              "warn" if at_end["under"] else "good" if at_end["with_leader"] else "untold"),
-        _tile("One replica in sync", sum(count for _, count in alone), "at the end; " + listed(
-            (f"{count:,} on broker {broker}" for broker, count in alone), 2) if alone
-              else f"of {plural(at_end['with_leader'], 'partition')} with a leader at the end" if at_end["with_leader"]
-              else "no partition has a leader at the end",
-              "warn" if alone else "good" if at_end["with_leader"] else "untold"),
-        _tile("Unclean elections", unclean or (UNTOLD if UNCLEAN in missing else 0),
-              f"of {elections['total']:,} elections", "bad" if unclean else "good"),
-        _tile("Active controller", last["id"] if last and is_active else "none at the end",
-              f"epoch {last['epoch']}; {plural(len(terms) - 1, 'change')}" if last else "no term is in the logs",
-              "good" if is_active else "untold"),
-        _tile("ISR shrinks", changes["shrinks"], f"{plural(changes['expands'], 'expand')}",
-              "warn" if changes["shrinks"] else "good"),
-        _tile("Preferred imbalance", _percent(at_end["imbalanced"], at_end["led"]),
-              f"{plural(at_end['imbalanced'], 'partition')} not led by the preferred replica at the end"
-              if at_end["led"] else "assignments are in no line" if at_end["with_leader"]
-              else "no partition has a leader at the end",
-              "warn" if at_end["imbalanced"] else "good" if at_end["led"] else "untold"),
-    ]  # fmt: skip
-    return f'<section class="tiles" aria-label="Headline">{"".join(tiles)}</section>'
-
-
-UNTOLD = "cannot be told"
-
-
-def _tile(name: str, value: object, below: str, kind: str) -> str:
-    shown = f"{value:,}" if isinstance(value, int) and name != "Active controller" else str(value)
-    kind = "untold" if value == UNTOLD else kind
-    lines = f'<span class="name">{name}</span><b>{text(shown)}</b><span>{text(below)}</span>'
-    return f'<div class="tile {kind}">{lines}</div>'
-
-
-def _percent(part: int, of: int) -> str:
-    return f"{100 * part / of:.0f} %" if of else "unknown"
-
-
 # ---- what went wrong ------------------------------------------------------------------------------------------------
 ORDER = ("critical", "major", "warning", "minor", "info")
 
@@ -203,18 +111,27 @@ def _cards(report: Report) -> str:
     )
     cards = [_card(report, incidents[i], i) for i in order[:MOST_CARDS]]
     more = f'<p class="faint">and {len(order) - MOST_CARDS:,} more</p>' if len(order) > MOST_CARDS else ""
-    planned = sum(incident["severity"] == "info" for incident in incidents)
-    count = plural(len(incidents) - planned, "incident") + (f" and {plural(planned, 'planned one')}" if planned else "")
-    if not report.opened.has("incidents"):
-        count = f"{len(incidents):,} outages of one cause together"
-    body = (
-        f'<div class="cards">{"".join(cards[:FIRST_CARDS])}</div>'
-        if cards
-        else "<p>Nothing, as far as the logs go.</p>"
-    )
+    body = f'<div class="cards">{"".join(cards[:FIRST_CARDS])}</div>' if cards else f"<p>{_nothing(report)}</p>"
     if rest := cards[FIRST_CARDS:]:
         body += f'<details><summary>{len(rest)} more</summary><div class="cards">{"".join(rest)}</div>{more}</details>'
-    return f"<h2>What went wrong <small>{count}</small></h2>{body}"
+    return f"<h2>What went wrong <small>{_incident_count(report)}</small></h2>{body}"
+
+
+def _incident_count(report: Report) -> str:
+    incidents = report.values["incidents"]
+    if not report.opened.has("incidents"):
+        return f"{plural(len(incidents), 'group')} of outages, each of one cause" if incidents else ""
+    planned = sum(incident["severity"] == "info" for incident in incidents)
+    if not incidents and OUTAGES in missing_facts(report.opened):
+        return ""
+    return plural(len(incidents) - planned, "incident") + (f" and {plural(planned, 'planned one')}" if planned else "")
+
+
+def _nothing(report: Report) -> str:
+    """What stands for the cards if there are none."""
+    if OUTAGES in missing_facts(report.opened):
+        return "Nothing that is in these logs, but they do not tell all: see what they cannot tell, below."
+    return "Nothing, as far as the logs go."
 
 
 def _rank(severity: str) -> int:
@@ -226,6 +143,8 @@ def _card(report: Report, incident: dict[str, Any], number: int) -> str:
     if incident["until"] is not None:
         end = _clock(report, incident["until"])
         end = f"to {end[11:] if end[:10] == begin[:10] else end}"
+    elif not incident["is_open"]:
+        end = "to an unknown time"
     severity = str(incident["severity"])
     known = severity if severity in ORDER else "info"
     names = f'<p class="faint">{text(incident["names"])}</p>' if incident["names"] else ""
@@ -274,9 +193,15 @@ unknown</span></div>
 <div class="chart"><canvas id="churn" data-left="90"
 role="img" aria-label="ISR changes by broker and time"></canvas></div></div>
 <div><h2>Election latency <small>from the loss of a leader to the next;
-{len(report.values["elections"]):,} known</small></h2>
+{_latency_count(report)} known</small></h2>
 <div class="chart"><canvas id="latency" data-left="70"
 role="img" aria-label="Latency of elections"></canvas></div></div></div>"""
+
+
+def _latency_count(report: Report) -> str:
+    drawn = len(report.values["elections"])
+    total: int = report.opened.rows(f"SELECT count(*) AS n FROM elections WHERE {HAS_LATENCY}")[0]["n"]
+    return f"the {drawn:,} longest of {total:,}" if drawn < total else f"{total:,}"
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
@@ -294,6 +219,11 @@ def _table(head: Sequence[str], rows: Iterable[tuple[str, Sequence[object]]], nu
     return f'<div class="scroll"><table><thead><tr>{cells("th", head)}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
+def _of_all(shown: int, total: int) -> str:
+    """`24`; where not all rows are on the page `the first 300 of 1,024`."""
+    return f"the first {shown:,} of {total:,}" if shown < total else f"{total:,}"
+
+
 def _outage_table(report: Report) -> str:
     outages = report.values["outages"]
     if not outages:
@@ -306,9 +236,9 @@ def _outage_table(report: Report) -> str:
         )
         for number, row in enumerate(outages[:MOST_TABLE])
     ]  # fmt: skip
-    more = f"the first {MOST_TABLE} of " if len(outages) > MOST_TABLE else ""
+    total = report.opened.rows("SELECT count(*) AS n FROM offline_partitions")[0]["n"]
     head = ["partition", "from", "no leader for", "cause", "ended by", "failed elections"]
-    return f"<h2>Outages <small>{more}{len(outages):,}</small></h2>{_table(head, rows, (5,))}"
+    return f"<h2>Outages <small>{_of_all(len(rows), total)}</small></h2>{_table(head, rows, (5,))}"
 
 
 def _unclean_table(report: Report) -> str:
@@ -320,7 +250,8 @@ def _unclean_table(report: Report) -> str:
         for i, row in enumerate(elections[:MOST_TABLE])
     ]
     head = ["partition", "at", "new leader", "ISR before", "records lost"]
-    return f"<h2>Unclean elections <small>{len(elections):,}</small></h2>{_table(head, rows)}"
+    total = report.opened.rows("SELECT count(*) AS n FROM elections WHERE unclean")[0]["n"]
+    return f"<h2>Unclean elections <small>{_of_all(len(rows), total)}</small></h2>{_table(head, rows)}"
 
 
 def _verdicts(opened: OpenedCluster, report: Report) -> str:
@@ -335,7 +266,11 @@ def _verdicts(opened: OpenedCluster, report: Report) -> str:
         (f"verdict:{i}", [row["rule"], row["subject"], row["expected"] or "", row["actual"] or ""])
         for i, row in enumerate(report.values["verdicts"][:MOST_TABLE])
     ]
-    proofs = _table(["violated rule", "by", "expected", "actual"], violated) if violated else ""
+    if not counts:
+        return "<h2>Did the controller decide right?</h2><p>No decision was judged.</p>"
+    total = sum(row["violated"] for row in counts)
+    proofs = f"<p>Violations: {_of_all(len(violated), total)}</p>" if violated else ""
+    proofs += _table(["violated rule", "by", "expected", "actual"], violated) if violated else ""
     rows = [("", [r["rule"], r["holds"], r["violated"], r["unknown"], ", ".join(r["missing"] or ())]) for r in counts]
     head = ["rule", "holds", "violated", "unknown", "for want of"]
     decided = sum(row["holds"] + row["violated"] for row in counts)
@@ -367,7 +302,7 @@ def _unknown(opened: OpenedCluster) -> str:
     ):
         if opened.has(table) and (count := opened.rows(f"SELECT count(*) AS n FROM {table}")[0]["n"]):
             sentences.append(f"{plural(count, kind)} {what}.")
-    for table in ("incidents", "log_dir_failures"):
+    for table in TABLES:
         if not opened.has(table):
             sentences.append(f"What the table {table} would have: this warehouse was written before there was one.")
     items = "".join(f"<li>{text(sentence)}</li>" for sentence in dict.fromkeys(sentences))

@@ -462,7 +462,7 @@ const SHOWN = {
     ], one.refs, `kafka-rewind why ${quoted(one.name)} --at ${iso(one.since)}${data.options}`, [one.since, one.until ?? data.span_ms]);
     if (where) { $("search").value = where.name; filterPartitions(); }
   },
-  incident: (one, chosen) => show(one.title, [["severity", one.severity], ["from", dated(one.since)], ["to", one.until === null ? "the end of the logs" : dated(one.until)], ["story", one.story], ["partitions", one.names], ...one.steps.map(([at, what]) => [clock(at), what])], one.refs, null, [one.since, one.until ?? data.span_ms], chosen ?? 0),
+  incident: (one, chosen) => show(one.title, [["severity", one.severity], ["from", dated(one.since)], ["to", one.until !== null ? dated(one.until) : one.is_open ? "the end of the logs" : "an unknown time"], ["story", one.story], ["partitions", one.names], ...one.steps.map(([at, what]) => [clock(at), what])], one.refs, null, [one.since, one.until ?? data.span_ms], chosen ?? 0),
   verdict: (one) => show(`${one.rule} is violated`, [["by", one.subject], ["at", one.at === null ? null : dated(one.at)], ["expected", one.expected], ["actual", one.actual], ["", one.explanation]], one.refs, null, null),
   unclean: (one) => show(`${one.name}: unclean election`, [["at", dated(one.at)], ["new leader", one.leader], ["ISR before", one.isr], ["lost records", one.lost]], one.refs, `kafka-rewind why ${quoted(one.name)} --at ${iso(one.at)}${data.options}`, [one.at - 5000, one.at + 5000]),
 };

@@ -285,6 +285,47 @@ def test_a_lane_says_no_more_than_its_outage(tmp_path: Path) -> None:
     assert "tosome time before 2026-11-21 10:06:00.000 UTC" in steps["outage"]
 
 
+@needs_browser
+def test_charts_below_each_other_have_one_time_axis(page: str, tmp_path: Path) -> None:
+    """Also where the lanes have a scroll bar."""
+    script = """
+    $("lanes").style.overflowY = "scroll"; drawAll();
+    steps.at = ["brokers", "activity", "partitions"].map((id) => timeAt($(id), $(id).getBoundingClientRect().left + 400));
+    """
+    first, *others = steps_of(page, tmp_path, script)["at"]
+    assert others == [first, first]
+
+
+@needs_browser
+def test_keys_of_the_browser_do_not_zoom(page: str, tmp_path: Path) -> None:
+    script = """
+    const press = (key, held) => document.dispatchEvent(new KeyboardEvent("keydown", {key, ...held}));
+    press("+", {ctrlKey: true}); press("+", {metaKey: true}); press("ArrowLeft", {altKey: true});
+    steps.by_browser = [view.from, view.to];
+    press("+", {}); steps.by_page = [view.from, view.to];
+    """
+    assert steps_of(page, tmp_path, script) == {"by_browser": [0, 600_000], "by_page": [150_000, 450_000]}
+
+
+@needs_browser
+def test_a_narrow_window_shows_all(tmp_path: Path) -> None:
+    """Cards are no wider than the page, and what the pointer is at is told within the window."""
+    script = """
+    document.body.style.width = "360px";
+    Object.defineProperty(window, "innerWidth", {value: 360});
+    steps.cards = Math.max(...[...document.querySelectorAll(".card")].map((one) => one.getBoundingClientRect().right));
+    redraw();
+    const box = $("brokers").getBoundingClientRect();
+    $("brokers").dispatchEvent(new MouseEvent("mousemove", {clientX: box.left + 250, clientY: box.top + 53}));
+    const tip = $("tip").getBoundingClientRect();
+    steps.tip = [tip.left >= 0, tip.right <= 360, $("tip").textContent.startsWith("broker 1")];
+    """
+    page = report(night(tmp_path / "w", {"incidents": [INCIDENT]}), tmp_path / "r.html")
+    steps = steps_of(page, tmp_path, script)
+    assert steps["cards"] <= 360
+    assert steps["tip"] == [True, True, True]
+
+
 INCIDENT = row(
     incident_id="i", severity="critical", title="Broker 1 crashed", since="10:05:00", until="10:06:00",
     partitions_affected=1, leaderless_partition_minutes=1.0, story="Broker 1 crashed [1]. It came back [2]. See [3].",

@@ -55,7 +55,7 @@ function ticks(width) {
 
 /* ---- canvases ---- */
 let left = LEFT;  // of the canvas that is being drawn
-const leftOf = (canvas) => Number(canvas.dataset.left ?? LEFT);
+const leftOf = (canvas) => Number(canvas.dataset.left ?? Math.min(LEFT, Math.round(canvas.parentElement.clientWidth * 0.3)));
 function prepare(canvas, width, height) {
   left = leftOf(canvas);
   const ratio = window.devicePixelRatio || 1;
@@ -72,7 +72,7 @@ function prepare(canvas, width, height) {
   pen.textBaseline = "middle";
   return pen;
 }
-const widthOf = (canvas) => canvas.parentElement.clientWidth;
+const widthOf = (canvas) => Math.min(canvas.parentElement.clientWidth, $("lanes").clientWidth);  // lanes have a scroll bar: one moment is at one place in all charts
 function scale(width) {
   const begin = left, factor = Math.max(width - left - RIGHT, 50) / (view.to - view.from);
   return (at) => begin + (at - view.from) * factor;
@@ -112,13 +112,13 @@ function drawBrokers() {
   const canvas = $("brokers"), width = widthOf(canvas), height = 20 + brokerRow * (data.brokers.length + 1);
   const pen = prepare(canvas, width, height), x = scale(width);
   axis(pen, x, width, 18, height);
-  const label = (text, row) => { pen.fillStyle = colours.text; pen.fillText(shorten(pen, text, LEFT - 16), 10, 20 + brokerRow * row + brokerRow / 2); };
+  const label = (text, row) => { pen.fillStyle = colours.text; pen.fillText(shorten(pen, text, left - 16), 10, 20 + brokerRow * row + brokerRow / 2); };
   label("controller", 0);
   data.brokers.forEach((broker, row) => label(`broker ${broker.id}`, row + 1));
   clipped(pen, width, height, () => {
     for (const term of data.terms) {
       block(pen, x, term.since, term.until ?? data.span_ms, 24, brokerRow - 8, colourOf(term.id));
-      const begin = Math.max(x(term.since), LEFT), room = x(term.until ?? data.span_ms) - begin - 8;
+      const begin = Math.max(x(term.since), left), room = x(term.until ?? data.span_ms) - begin - 8;
       if (room > 14) { pen.fillStyle = "#fff"; pen.fillText(shorten(pen, `${term.id}, epoch ${term.epoch}`, room), begin + 4, 24 + (brokerRow - 8) / 2); }
       if (term.active !== null && term.active > term.since) block(pen, x, term.since, term.active, 24, 3, colours.stopping);
     }
@@ -215,7 +215,7 @@ function drawPartitions() {
   for (let row = first; row < last; row += 1) {
     const one = shown[row], y = 20 + row * ROW - top;
     pen.fillStyle = one.wasLost ? colours.bad : colours.text;
-    pen.fillText(shorten(pen, one.name, LEFT - 18), 10, y + ROW / 2);
+    pen.fillText(shorten(pen, one.name, left - 18), 10, y + ROW / 2);
   }
   clipped(pen, width, height, () => {
     for (let row = first; row < last; row += 1) drawLane(pen, x, shown[row], 20 + row * ROW - top);
@@ -497,8 +497,8 @@ function watch(id, hit) {
     tip.style.display = what ? "block" : "none";
     if (what) {
       tip.textContent = what.tip;
-      tip.style.left = `${Math.min(event.clientX + 14, window.innerWidth - 480)}px`;
-      tip.style.top = `${Math.min(event.clientY + 16, window.innerHeight - 70)}px`;
+      tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8))}px`;
+      tip.style.top = `${Math.max(4, Math.min(event.clientY + 16, window.innerHeight - tip.offsetHeight - 8))}px`;
     }
     if (begin !== null && Math.abs(event.clientX - begin) > 4) {
       const left = chart.getBoundingClientRect().left;
@@ -557,6 +557,7 @@ for (const node of document.querySelectorAll("[data-go]")) {
 }
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hide();
+  if (event.ctrlKey || event.metaKey || event.altKey) return;  // the browser's own keys
   if (["INPUT", "SELECT"].includes(document.activeElement.tagName)) return;
   const step = (view.to - view.from) / 5;
   if (event.key === "+") zoom(0.5);

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,24 +13,11 @@ from click.testing import CliRunner
 from jobs.cli import main
 from jobs.package import sources
 from jobs.report.write import write_reports
-from tests.answers_warehouse import CONTROLLER, SERVER, STATE, night, partition, proof, row, tables
+from tests.answers_warehouse import STATE, night, partition, proof, row, tables
 from tests.delta_warehouse import Rows
+from tests.report_page import INCIDENT, browse, needs_browser, report, values
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-def report(root: Path, output: Path) -> str:
-    result = CliRunner().invoke(main, ["report", "-o", str(output), "--warehouse", str(root)], catch_exceptions=False)
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith(f"Wrote {output} (")
-    return output.read_text()
-
-
-def values(page: str) -> dict[str, Any]:
-    """What the page's script reads."""
-    data: dict[str, Any] = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)[0])
-    return data
 
 
 @pytest.fixture(scope="module")
@@ -182,26 +166,6 @@ def test_archives_have_script_and_style() -> None:
 
 
 # ---- in a browser ---------------------------------------------------------------------------------------------------
-def browse(page: str, folder: Path, script: str = "") -> str:
-    """The page as a browser has it, after its own scripts and one of the test's (that the page's policy would stop)."""
-    if script:
-        page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
-        page = page.replace("</body>", f"<script>{script}</script></body>")
-    path = folder / "page.html"
-    path.write_text(page)
-    assert BROWSER is not None
-    command = [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom", f"--user-data-dir={folder / 'profile'}", path.as_uri()]  # fmt: skip
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
-
-
-def steps_of(page: str, folder: Path, script: str) -> Any:
-    """What a script in the page puts into `steps`."""
-    end = 'document.body.append(Object.assign(document.createElement("pre"), {id: "steps", textContent: JSON.stringify(steps)}));'
-    dom = browse(page, folder, f"const steps = {{}};\n{script}\n{end}")
-    return json.loads(unescape(re.findall(r'<pre id="steps">(.*?)</pre>', dom, re.DOTALL)[0]))
-
-
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 CLICKS = """
 const steps = {};
 const click = (node) => node.dispatchEvent(new MouseEvent("click", {bubbles: true}));
@@ -259,78 +223,6 @@ def test_clicks_filters_and_zoom(page: str, tmp_path: Path) -> None:
     assert "broker 1 failed" in steps["outage"]
     assert steps["window"] == "2026-11-21 10:05:00.000 UTC to 10:06:00.000"
     assert (steps["zoomed_out"], steps["whole"]) == ([270_000, 390_000], [0, 600_000])
-
-
-@needs_browser
-def test_a_lane_says_no_more_than_its_outage(tmp_path: Path) -> None:
-    """pay-in-1 has no leader from 10:08:00; the log that would show a leader ends at 10:08:30, others at 10:10:00. When
-    pay-in-0's outage ended nobody knows but that it was before 10:06:00."""
-    ended, still_open = tables()["offline_partitions"]
-    ended = {**ended, "until": None, "duration_ms": None, "at_least_ms": 20_000}
-    page = report(
-        night(tmp_path / "w", {"offline_partitions": [ended, {**still_open, "at_least_ms": 30_000}]}), tmp_path / "r"
-    )
-    script = """
-    const [first, second] = partitions, last = second.states.length - FIELDS;
-    steps.offline = second.offline;
-    steps.tip = partitionAt(590000, 20 + ROW * shown.indexOf(second) + 5).tip;
-    showState(second, last); steps.state = $("details").textContent;
-    SHOWN.outage(data.outages.find((one) => one.name === "pay-in-0")); steps.outage = $("details").textContent;
-    """
-    steps = steps_of(page, tmp_path, script)
-    assert steps["offline"] == 30_000
-    assert steps["tip"].endswith("\n10:08:00.000 to the end of the logs, at least 30.0 s")
-    assert "tothe end of the logsforat least 30.0 s" in steps["state"]
-    assert "in allat least 30.0 s without a leader, 0 changes of leader" in steps["state"]
-    assert "tosome time before 2026-11-21 10:06:00.000 UTC" in steps["outage"]
-
-
-@needs_browser
-def test_charts_below_each_other_have_one_time_axis(page: str, tmp_path: Path) -> None:
-    """Also where the lanes have a scroll bar."""
-    script = """
-    $("lanes").style.overflowY = "scroll"; drawAll();
-    steps.at = ["brokers", "activity", "partitions"].map((id) => timeAt($(id), $(id).getBoundingClientRect().left + 400));
-    """
-    first, *others = steps_of(page, tmp_path, script)["at"]
-    assert others == [first, first]
-
-
-@needs_browser
-def test_keys_of_the_browser_do_not_zoom(page: str, tmp_path: Path) -> None:
-    script = """
-    const press = (key, held) => document.dispatchEvent(new KeyboardEvent("keydown", {key, ...held}));
-    press("+", {ctrlKey: true}); press("+", {metaKey: true}); press("ArrowLeft", {altKey: true});
-    steps.by_browser = [view.from, view.to];
-    press("+", {}); steps.by_page = [view.from, view.to];
-    """
-    assert steps_of(page, tmp_path, script) == {"by_browser": [0, 600_000], "by_page": [150_000, 450_000]}
-
-
-@needs_browser
-def test_a_narrow_window_shows_all(tmp_path: Path) -> None:
-    """Cards are no wider than the page, and what the pointer is at is told within the window."""
-    script = """
-    document.body.style.width = "360px";
-    Object.defineProperty(window, "innerWidth", {value: 360});
-    steps.cards = Math.max(...[...document.querySelectorAll(".card")].map((one) => one.getBoundingClientRect().right));
-    redraw();
-    const box = $("brokers").getBoundingClientRect();
-    $("brokers").dispatchEvent(new MouseEvent("mousemove", {clientX: box.left + 250, clientY: box.top + 53}));
-    const tip = $("tip").getBoundingClientRect();
-    steps.tip = [tip.left >= 0, tip.right <= 360, $("tip").textContent.startsWith("broker 1")];
-    """
-    page = report(night(tmp_path / "w", {"incidents": [INCIDENT]}), tmp_path / "r.html")
-    steps = steps_of(page, tmp_path, script)
-    assert steps["cards"] <= 360
-    assert steps["tip"] == [True, True, True]
-
-
-INCIDENT = row(
-    incident_id="i", severity="critical", title="Broker 1 crashed", since="10:05:00", until="10:06:00",
-    partitions_affected=1, leaderless_partition_minutes=1.0, story="Broker 1 crashed [1]. It came back [2]. See [3].",
-    evidence=proof((CONTROLLER, 30), (SERVER, 21)), steps=[],
-)  # fmt: skip
 
 
 def test_a_story_shows_its_lines(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ function clock(ms, precise = true) {
 }
 const day = (ms) => new Date(data.begin_ms + ms).toISOString().slice(0, 10);
 const iso = (ms) => new Date(data.begin_ms + ms).toISOString();
+const IS_WITHIN_A_DAY = day(0) === day(data.span_ms);
+const moment = (ms) => (IS_WITHIN_A_DAY ? clock(ms) : `${day(ms)} ${clock(ms)}`);
 const dated = (ms) => `${day(ms)} ${clock(ms)} UTC`;
 function length(ms) {
   if (ms === null || ms === undefined) return "unknown";
@@ -49,16 +51,17 @@ function ticks(width) {
   const step = STEPS.find((one) => (one / span) * width > 86) ?? STEPS[STEPS.length - 1];
   const first = Math.ceil((view.from + data.begin_ms) / step) * step - data.begin_ms;
   const marks = [];
-  for (let at = first; at <= view.to; at += step) marks.push([at, step < 1000 ? clock(at) : step < 864e5 ? clock(at, false) : day(at)]);
+  for (let at = first; at <= view.to; at += step) marks.push([at, (at + data.begin_ms) % 864e5 === 0 ? day(at) : clock(at, step < 1000)]);
   return marks;
 }
 
 /* ---- canvases ---- */
+let printing = null;  // what comes back after printing: the part in view, the theme, and what of the page is closed
 let left = LEFT;  // of the canvas that is being drawn
 const leftOf = (canvas) => Number(canvas.dataset.left ?? Math.min(LEFT, Math.round(canvas.parentElement.clientWidth * 0.3)));
 function prepare(canvas, width, height) {
   left = leftOf(canvas);
-  const ratio = window.devicePixelRatio || 1;
+  const ratio = printing ? PRINT.ratio : window.devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
@@ -72,7 +75,8 @@ function prepare(canvas, width, height) {
   pen.textBaseline = "middle";
   return pen;
 }
-const widthOf = (canvas) => Math.min(canvas.parentElement.clientWidth, $("lanes").clientWidth);  // lanes have a scroll bar: one moment is at one place in all charts
+const PRINT = { width: 960, lanes: 60, ratio: 2 };  // px of a chart, that a page shrinks to its own; lanes; dots per px
+const widthOf = (canvas) => printing ? PRINT.width : Math.min(canvas.parentElement.clientWidth, $("lanes").clientWidth);  // lanes have a scroll bar: one moment is at one place in all charts
 function scale(width) {
   const begin = left, factor = Math.max(width - left - RIGHT, 50) / (view.to - view.from);
   return (at) => begin + (at - view.from) * factor;
@@ -99,6 +103,10 @@ function shorten(pen, text, room) {
   while (end > 1 && pen.measureText(text.slice(0, end) + "…").width > room) end -= 1;
   return text.slice(0, end) + "…";
 }
+function shortenName(pen, name, room) {  // the number of the partition stays
+  const end = name.lastIndexOf("-"), number = name.slice(end);
+  return pen.measureText(name).width <= room ? name : shorten(pen, name.slice(0, end), room - pen.measureText(number).width) + number;
+}
 function block(pen, x, from, to, y, height, colour) {
   const begin = Math.max(x(from), left - 2), end = Math.max(x(to), x(from) + 1.5);
   if (end < left || begin > left + 1e5) return;
@@ -119,7 +127,7 @@ function drawBrokers() {
     for (const term of data.terms) {
       block(pen, x, term.since, term.until ?? data.span_ms, 24, brokerRow - 8, colourOf(term.id));
       const begin = Math.max(x(term.since), left), room = x(term.until ?? data.span_ms) - begin - 8;
-      if (room > 14) { pen.fillStyle = "#fff"; pen.fillText(shorten(pen, `${term.id}, epoch ${term.epoch}`, room), begin + 4, 24 + (brokerRow - 8) / 2); }
+      if (room > 14) { pen.fillStyle = "#111"; pen.fillText(shorten(pen, `${term.id}, epoch ${term.epoch}`, room), begin + 4, 24 + (brokerRow - 8) / 2); }
       if (term.active !== null && term.active > term.since) block(pen, x, term.since, term.active, 24, 3, colours.stopping);
     }
     data.brokers.forEach((broker, row) => {
@@ -141,16 +149,16 @@ function brokerAt(at, y) {
   const row = Math.floor((y - 20) / brokerRow);
   if (row === 0) {
     const term = data.terms.find((one) => one.since <= at && at < (one.until ?? data.span_ms + 1));
-    return term && { tip: `controller ${term.id}, epoch ${term.epoch}\n${clock(term.since)} to ${term.until === null ? "the end" : clock(term.until)}`, open: () => showTerm(term) };
+    return term && { tip: `controller ${term.id}, epoch ${term.epoch}\n${moment(term.since)} to ${term.until === null ? "the end" : moment(term.until)}`, open: () => showTerm(term) };
   }
   const broker = data.brokers[row - 1];
   if (!broker) return null;
   const span = broker.spans.find((one) => one.since <= at && at < (one.until ?? data.span_ms + 1));
-  if (span) return { tip: `broker ${broker.id} up, ${clock(span.since)} to ${span.until === null ? "the end" : clock(span.until)}`, open: () => showSpan(broker, span) };
+  if (span) return { tip: `broker ${broker.id} up, ${moment(span.since)} to ${span.until === null ? "the end" : moment(span.until)}`, open: () => showSpan(broker, span) };
   const gone = broker.spans.filter((one) => one.until !== null && one.until <= at).pop();
   const back = broker.spans.find((one) => one.since > at);
   if (!gone) return { tip: `broker ${broker.id}: nothing known` };
-  return { tip: `broker ${broker.id} away: ${words(gone.ended_by)}\n${clock(gone.until)} to ${back ? clock(back.since) : "the end"}`, open: () => showSpan(broker, gone) };
+  return { tip: `broker ${broker.id} away: ${words(gone.ended_by)}\n${moment(gone.until)} to ${back ? moment(back.since) : "the end"}`, open: () => showSpan(broker, gone) };
 }
 const words = (value) => (value ?? "reason unknown").replaceAll("_", " ");
 
@@ -191,12 +199,15 @@ function filterPartitions() {
   if (order === "offline") shown.sort((a, b) => b.offline - a.offline || b.under - a.under || a.index - b.index);
   if (order === "under") shown.sort((a, b) => b.under - a.under || a.index - b.index);
   if (order === "moved") shown.sort((a, b) => b.changes - a.changes || a.index - b.index);
-  $("count").textContent = `${shown.length.toLocaleString("en")} of ${partitions.length.toLocaleString("en")} partitions`;
+  tellCount();
   sizeLanes();
   $("lanes").scrollTop = 0;
   drawPartitions();
 }
-let printing = false;
+function tellCount() {
+  const hidden = printing && shown.length > PRINT.lanes ? `, the first ${PRINT.lanes} of them drawn` : "";
+  $("count").textContent = `${shown.length.toLocaleString("en")} of ${partitions.length.toLocaleString("en")} partitions${hidden}`;
+}
 function sizeLanes() {
   const box = $("lanes");
   const height = Math.min(430, 20 + shown.length * ROW + 4);
@@ -204,8 +215,8 @@ function sizeLanes() {
   $("spacer").style.height = `${Math.max(shown.length * ROW + 24 - box.clientHeight, 0)}px`;
 }
 function drawPartitions() {
-  const canvas = $("partitions"), box = $("lanes"), width = box.clientWidth;
-  const height = printing ? 20 + Math.min(shown.length, 60) * ROW : box.clientHeight;
+  const canvas = $("partitions"), box = $("lanes"), width = widthOf(canvas);
+  const height = printing ? 20 + Math.min(shown.length, PRINT.lanes) * ROW : box.clientHeight;
   const pen = prepare(canvas, width, height), x = scale(width);
   axis(pen, x, width, 18, height);
   const top = printing ? 0 : box.scrollTop, first = Math.floor(top / ROW);
@@ -215,7 +226,7 @@ function drawPartitions() {
   for (let row = first; row < last; row += 1) {
     const one = shown[row], y = 20 + row * ROW - top;
     pen.fillStyle = one.wasLost ? colours.bad : colours.text;
-    pen.fillText(shorten(pen, one.name, left - 18), 10, y + ROW / 2);
+    pen.fillText(shortenName(pen, one.name, left - 18), 10, y + ROW / 2);
   }
   clipped(pen, width, height, () => {
     for (let row = first; row < last; row += 1) drawLane(pen, x, shown[row], 20 + row * ROW - top);
@@ -266,7 +277,7 @@ function partitionAt(at, y) {
   const s = find(one, at);
   if (s < 0 || one.states[s + LEADER] === GONE) return { tip: `${one.name}\nnot there, or not known` };
   const leader = one.states[s + LEADER];
-  const tip = `${one.name}: ${leaderText(leader)}, ISR ${isrText(one, s)}${one.states[s + REPLICAS] > 0 ? ` of ${one.states[s + REPLICAS]} replicas` : ""}\n${clock(one.states[s])} to ${isLast(one, s) ? "the end of the logs" : clock(endOf(one, s))}, ${sure(sureTime(one, s), openOutage(one, s))}`;
+  const tip = `${one.name}: ${leaderText(leader)}, ISR ${isrText(one, s)}${one.states[s + REPLICAS] > 0 ? ` of ${one.states[s + REPLICAS]} replicas` : ""}\n${moment(one.states[s])} to ${isLast(one, s) ? "the end of the logs" : moment(endOf(one, s))}, ${sure(sureTime(one, s), openOutage(one, s))}`;
   return { tip, open: () => showState(one, s) };
 }
 
@@ -312,7 +323,7 @@ function drawActivity() {
 }
 function activityAt(at) {
   const now = series.map(([name, , steps]) => `${(steps.filter((step) => step[0] <= at).pop() ?? [0, 0])[1]} ${name}`);
-  return { tip: `${clock(at)}\n${now.reverse().join(", ")}`, open: () => showMoment(at) };
+  return { tip: `${moment(at)}\n${now.reverse().join(", ")}`, open: () => showMoment(at) };
 }
 
 /* ---- ISR churn, election latency ---- */
@@ -335,14 +346,16 @@ function drawChurn() {
 function churnAt(at, y) {
   const broker = Math.floor((y - 20) / 20), bucket = Math.floor(at / data.churn.width_ms);
   const cell = data.churn.cells.find((one) => one[0] === bucket && one[1] === broker);
-  return cell && { tip: `broker ${data.churn.brokers[broker]}: out of or back into an ISR ${cell[2]} times\n${length(data.churn.width_ms)} from ${clock(bucket * data.churn.width_ms)}`, open: () => showChurn(cell) };
+  return cell && { tip: `broker ${data.churn.brokers[broker]}: out of or back into an ISR ${cell[2]} times\n${length(data.churn.width_ms)} from ${moment(bucket * data.churn.width_ms)}`, open: () => showChurn(cell) };
 }
-function latencyPlace(ms, height) { return height - 8 - (Math.log10(Math.max(ms, 1)) / 6) * (height - 32); }
+const LATENCY_DECADES = Math.max(6, Math.log10(data.elections.reduce((most, one) => Math.max(most, one[1]), 1)));
+function latencyPlace(ms, height) { return height - 8 - (Math.log10(Math.max(ms, 1)) / LATENCY_DECADES) * (height - 32); }
 function drawLatency() {
   const canvas = $("latency"), width = widthOf(canvas), height = 190;
   const pen = prepare(canvas, width, height), x = scale(width);
   axis(pen, x, width, 18, height);
-  for (const [ms, text] of [[1, "1 ms"], [100, "100 ms"], [1000, "1 s"], [10000, "10 s"], [60000, "1 min"], [1e6, "17 min"]]) {
+  for (const [ms, text] of [[1, "1 ms"], [100, "100 ms"], [1000, "1 s"], [10000, "10 s"], [60000, "1 min"], [6e5, "10 min"], [36e5, "1 h"], [864e5, "1 day"]]) {
+    if (Math.log10(ms) > LATENCY_DECADES) break;
     const y = latencyPlace(ms, height);
     pen.fillStyle = colours.faint;
     pen.fillText(text, 10, y);
@@ -367,7 +380,7 @@ function latencyAt(at, y) {
     const apart = Math.hypot(x(one[0]) - x(at), latencyPlace(one[1], height) - y);
     if (apart < near) { near = apart; best = one; }
   }
-  return best && { tip: `${byIndex[best[3]]?.name ?? ""}: leader after ${length(best[1])}${best[2] ? ", UNCLEAN" : ""}\n${clock(best[0])}`, open: () => byIndex[best[3]] && showState(byIndex[best[3]], find(byIndex[best[3]], best[0])) };
+  return best && { tip: `${byIndex[best[3]]?.name ?? ""}: leader after ${length(best[1])}${best[2] ? ", UNCLEAN" : ""}\n${moment(best[0])}`, open: () => byIndex[best[3]] && showState(byIndex[best[3]], find(byIndex[best[3]], best[0])) };
 }
 
 /* ---- details: what was clicked, and its lines ---- */
@@ -460,9 +473,9 @@ const SHOWN = {
       ["failed elections", one.failed ? String(one.failed) : null],
       ["ISR when lost", one.isr],
     ], one.refs, `kafka-rewind why ${quoted(one.name)} --at ${iso(one.since)}${data.options}`, [one.since, one.until ?? data.span_ms]);
-    if (where) { $("search").value = where.name; filterPartitions(); }
+    if (where) { $("search").value = where.name; $("only").value = "all"; filterPartitions(); }
   },
-  incident: (one, chosen) => show(one.title, [["severity", one.severity], ["from", dated(one.since)], ["to", one.until !== null ? dated(one.until) : one.is_open ? "the end of the logs" : "an unknown time"], ["story", one.story], ["partitions", one.names], ...one.steps.map(([at, what]) => [clock(at), what])], one.refs, null, [one.since, one.until ?? data.span_ms], chosen ?? 0),
+  incident: (one, chosen) => show(one.title, [["severity", one.severity], ["from", dated(one.since)], ["to", one.until !== null ? dated(one.until) : one.is_open ? "the end of the logs" : "an unknown time"], ["story", one.story], ["partitions", one.names], ...one.steps.map(([at, what]) => [moment(at), what])], one.refs, null, [one.since, one.until ?? data.span_ms], chosen ?? 0),
   verdict: (one) => show(`${one.rule} is violated`, [["by", one.subject], ["at", one.at === null ? null : dated(one.at)], ["expected", one.expected], ["actual", one.actual], ["", one.explanation]], one.refs, null, null),
   unclean: (one) => show(`${one.name}: unclean election`, [["at", dated(one.at)], ["new leader", one.leader], ["ISR before", one.isr], ["lost records", one.lost]], one.refs, `kafka-rewind why ${quoted(one.name)} --at ${iso(one.at)}${data.options}`, [one.at - 5000, one.at + 5000]),
 };
@@ -473,7 +486,7 @@ function setView(from, to) {
   const least = 20;
   view.from = Math.max(whole[0], Math.min(from, whole[1] - least));
   view.to = Math.min(whole[1], Math.max(to, view.from + least));
-  $("window").textContent = view.from === whole[0] && view.to === whole[1] ? "whole time" : `${dated(view.from)} to ${clock(view.to)}`;
+  $("window").textContent = view.from === whole[0] && view.to === whole[1] ? "whole time" : `${dated(view.from)} to ${moment(view.to)}`;
   drawAll();
 }
 function zoom(factor, at) {
@@ -569,8 +582,22 @@ document.addEventListener("keydown", (event) => {
 function redraw() { readColours(); drawAll(); }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 window.addEventListener("resize", () => { sizeLanes(); soon(redraw); });
-window.addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) one.open = true; printing = true; sizeLanes(); setView(...whole); redraw(); });
-window.addEventListener("afterprint", () => { printing = false; sizeLanes(); redraw(); });
+window.addEventListener("beforeprint", () => {
+  if (printing) return;
+  const root = document.documentElement, closed = [...document.querySelectorAll("details:not([open])")];
+  printing = { from: view.from, to: view.to, theme: root.dataset.theme, closed };
+  root.dataset.theme = "light";  // paper is white
+  for (const one of closed) one.open = true;
+  readColours(); sizeLanes(); tellCount(); setView(...whole);
+});
+window.addEventListener("afterprint", () => {
+  if (!printing) return;
+  const { from, to, theme, closed } = printing;
+  printing = null;
+  if (theme) document.documentElement.dataset.theme = theme; else delete document.documentElement.dataset.theme;
+  for (const one of closed) one.open = false;
+  readColours(); sizeLanes(); tellCount(); setView(from, to);
+});
 const legend = $("leaders");
 for (const broker of data.brokers) {
   const item = element("span");

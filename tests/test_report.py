@@ -138,11 +138,11 @@ def test_same_tables_same_report(tmp_path: Path, page: str) -> None:
 
 
 def test_a_file_for_each_cluster(tmp_path: Path) -> None:
-    more = {name: [*rows, *({**one, "cluster": "eu/2"} for one in rows)] for name, rows in tables().items()}
+    more = {name: [*rows, *({**one, "cluster": "eu 2"} for one in rows)] for name, rows in tables().items()}
     root = night(tmp_path / "w", more)
     write_reports(str(root), str(tmp_path / "night.html"))
     assert sorted(path.name for path in tmp_path.glob("*.html")) == ["night-c.html", "night-eu_2.html"]
-    assert values((tmp_path / "night-eu_2.html").read_text())["options"] == " --cluster eu/2"
+    assert values((tmp_path / "night-eu_2.html").read_text())["options"] == " --cluster 'eu 2'"
 
 
 def test_a_warehouse_that_lacks_tables(tmp_path: Path) -> None:

@@ -147,3 +147,37 @@ def test_a_click_on_an_outage_shows_its_lane(tmp_path: Path) -> None:
     steps.shown = shown.map((one) => one.name);
     """
     assert steps_of(page_of(tmp_path), tmp_path, script)["shown"] == ["pay-in-1"]
+
+
+@needs_browser
+def test_an_isr_is_told_from_its_size(tmp_path: Path) -> None:
+    """`ISR 2 of 2 replicas` could be both of them, and is broker 2 alone."""
+    script = """
+    const [one] = partitions;
+    steps.isrs = [0, FIELDS, 3 * FIELDS].map((s) => isrText(one, s));
+    one.states[ISR] = -1; steps.unknown = isrText(one, 0);
+    """
+    steps = steps_of(page_of(tmp_path), tmp_path, script)
+    assert steps["isrs"] == ["1,2 (2 of 2 replicas)", "1 (1 of 2 replicas)", "2 (1 of 2 replicas)"]
+    assert steps["unknown"] == "unknown (2 replicas)"
+
+
+@needs_browser
+def test_a_double_click_shows_the_whole_time_and_nothing_else(tmp_path: Path) -> None:
+    """Its first click opens details, which may come to lie under the pointer."""
+    script = """
+    setView(100000, 200000);
+    const box = $("partitions").getBoundingClientRect();
+    const send = (node, kind) =>
+      node.dispatchEvent(new MouseEvent(kind, {bubbles: true, clientX: box.right - 60, clientY: box.top + 28}));
+    for (const [name, second] of [["on_chart", $("partitions")], ["on_details", $("details")]]) {
+      for (const kind of ["mousemove", "mousedown", "mouseup"]) send($("partitions"), kind);
+      steps.opened = $("details").style.display; steps.tip = $("tip").style.display;
+      send(second, "dblclick");
+      steps[name] = [view.from, view.to, $("details").style.display];
+      setView(100000, 200000);
+    }
+    """
+    steps = steps_of(page_of(tmp_path), tmp_path, script)
+    assert (steps["opened"], steps["tip"]) == ("block", "none")
+    assert steps["on_chart"] == steps["on_details"] == [0, 600_000, "none"]

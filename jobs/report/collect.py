@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -86,7 +87,7 @@ def collect(opened: OpenedCluster) -> Report:
     values = report.values
     values["begin_ms"] = (begin - EPOCH) // MILLISECOND
     values["span_ms"] = report.ms(opened.last)
-    values["options"] = f" --cluster {opened.cluster}" if opened.is_named else ""
+    values["options"] = f" --cluster {shlex.quote(opened.cluster)}" if opened.is_named else ""
     _add_partitions(report)
     _add_brokers(report)
     _add_churn(report)

@@ -269,7 +269,12 @@ function refsOf(one, s) {  // lines that show a state; of one without a leader t
   for (const ref of outageAt(one, s)?.refs ?? []) if (!refs.some((other) => other[0] === ref[0] && other[1] === ref[1])) refs.push(ref);
   return refs;
 }
-function isrText(one, s) { const text = data.isrs[one.states[s + ISR]]; return text === undefined ? "unknown" : text || "none"; }
+function isrText(one, s) {  // who is in sync, and how many of how many: `1,3 (2 of 3 replicas)`
+  const number = one.states[s + ISR], text = data.isrs[number], replicas = one.states[s + REPLICAS];
+  if (text === undefined) return replicas > 0 ? `unknown (${replicas} replicas)` : "unknown";
+  const size = data.isr_sizes[number];
+  return `${text || "none"}${replicas > 0 ? ` (${size} of ${replicas} ${replicas === 1 ? "replica" : "replicas"})` : ""}`;
+}
 function leaderText(leader) { return leader === NONE ? "NO LEADER" : leader === UNKNOWN ? "leader unknown" : `leader ${leader}`; }
 function partitionAt(at, y) {
   const row = Math.floor((y - 20 + $("lanes").scrollTop) / ROW), one = y < 20 ? undefined : shown[row];
@@ -277,7 +282,7 @@ function partitionAt(at, y) {
   const s = find(one, at);
   if (s < 0 || one.states[s + LEADER] === GONE) return { tip: `${one.name}\nnot there, or not known` };
   const leader = one.states[s + LEADER];
-  const tip = `${one.name}: ${leaderText(leader)}, ISR ${isrText(one, s)}${one.states[s + REPLICAS] > 0 ? ` of ${one.states[s + REPLICAS]} replicas` : ""}\n${moment(one.states[s])} to ${isLast(one, s) ? "the end of the logs" : moment(endOf(one, s))}, ${sure(sureTime(one, s), openOutage(one, s))}`;
+  const tip = `${one.name}: ${leaderText(leader)}, ISR ${isrText(one, s)}\n${moment(one.states[s])} to ${isLast(one, s) ? "the end of the logs" : moment(endOf(one, s))}, ${sure(sureTime(one, s), openOutage(one, s))}`;
   return { tip, open: () => showState(one, s) };
 }
 
@@ -398,6 +403,7 @@ let opener = null;
 function show(title, facts, refs, command, zoom, chosen) {
   const box = $("details");
   opener = opener ?? document.activeElement;
+  $("tip").style.display = "none";
   box.replaceChildren();
   const close = element("button", "Close", "close");
   close.addEventListener("click", hide);
@@ -426,7 +432,7 @@ function showState(one, s) {
     ["to", isLast(one, s) ? "the end of the logs" : dated(endOf(one, s))],
     ["for", sure(sureTime(one, s), openOutage(one, s))],
     ["leader epoch", states[s + EPOCH] >= 0 ? String(states[s + EPOCH]) : "unknown"],
-    ["in sync", isrText(one, s) + (states[s + REPLICAS] > 0 ? ` (of ${states[s + REPLICAS]} replicas)` : "")],
+    ["ISR", isrText(one, s)],
     ["below min.insync.replicas", states[s + FLAGS] & UNDER_MIN_ISR ? "yes" : null],
     ["known from", states[s + FLAGS] & INFERRED ? "its neighbours: no line prints this state in full" : "log lines"],
     ["in all", `${one.wasLost ? sure(one.offline, openOutage(one, states.length - FIELDS)) : "no time known"} without a leader, ${one.changes} ${one.changes === 1 ? "change" : "changes"} of leader`],
@@ -497,6 +503,9 @@ function timeAt(canvas, clientX) {
   const begin = leftOf(canvas), plot = Math.max(canvas.clientWidth - begin - RIGHT, 50);
   return view.from + ((clientX - canvas.getBoundingClientRect().left - begin) / plot) * (view.to - view.from);
 }
+let clicked = -Infinity;  // when a chart was
+function wholeTime() { hide(); setView(...whole); }
+$("details").addEventListener("dblclick", (event) => { if (event.timeStamp - clicked < 600) wholeTime(); });  // its first click opened them under the pointer
 function watch(id, hit) {
   const canvas = $(id), chart = canvas.closest(".chart"), tip = $("tip");
   const selection = element("div", null, "selection");
@@ -529,9 +538,12 @@ function watch(id, hit) {
     if (Math.abs(event.clientX - start) > 4) {
       const ends = [timeAt(canvas, start), timeAt(canvas, event.clientX)].sort((a, b) => a - b);
       setView(ends[0], ends[1]);
-    } else if (event.target === canvas) { const what = at(event); if (what && what.open) what.open(); }
+    } else if (event.target === canvas) {
+      const what = at(event);
+      if (what && what.open) { clicked = event.timeStamp; what.open(); }
+    }
   });
-  canvas.addEventListener("dblclick", () => setView(...whole));
+  canvas.addEventListener("dblclick", wholeTime);
   canvas.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from jobs.cli import main
 from jobs.package import sources
 from jobs.report.write import write_reports
-from tests.answers_warehouse import STATE, night, partition, proof, row, tables
+from tests.answers_warehouse import STATE, moment, night, partition, proof, row, tables
 from tests.delta_warehouse import Rows
 from tests.report_page import INCIDENT, browse, needs_browser, report, values
 
@@ -273,6 +273,17 @@ def test_hostile_names_do_nothing_in_a_browser(hostile: str, tmp_path: Path) -> 
     assert steps["images"] == 0
     assert steps["clicked"].startswith(f"Close{HOSTILE}-1: NO LEADER")
     assert "<title>Kafka Rewind: c</title>" in dom
+
+
+def test_a_shutdown_that_the_broker_s_own_log_does_not_show(tmp_path: Path) -> None:
+    """Only the controller's does."""
+    stopped = {
+        **tables()["broker_timeline"][0],
+        "ended_by": "controlled_shutdown",
+        "shutdown_since": moment("10:04:58"),
+    }
+    page = report(night(tmp_path / "w", {"broker_timeline": [stopped]}), tmp_path / "r.html")
+    assert values(page)["brokers"][0]["spans"][0]["stopping"] == 298_000
 
 
 def test_controllers_of_one_node(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.answers_warehouse import night, tables
+from tests.answers_warehouse import night, row, tables
 from tests.report_page import INCIDENT, needs_browser, report, steps_of
 
 
@@ -181,3 +181,18 @@ def test_a_double_click_shows_the_whole_time_and_nothing_else(tmp_path: Path) ->
     steps = steps_of(page_of(tmp_path), tmp_path, script)
     assert (steps["opened"], steps["tip"]) == ("block", "none")
     assert steps["on_chart"] == steps["on_details"] == [0, 600_000, "none"]
+
+
+@needs_browser
+def test_terms_of_a_migration(tmp_path: Path) -> None:
+    """ZooKeeper's controllers are in charge to the end of their last term, whatever KRaft's quorum elects: 1 until
+    10:04, then 3 until 10:06, then 100."""
+    elected = [(1, "zookeeper", "10:00", "10:04"), (100, "kraft", "10:02", None), (3, "zookeeper", "10:04", "10:06")]
+    terms = [
+        row(cluster_incarnation=0, controller_id=number, controller_epoch=1, mode=mode, since=since, active_since=since,
+            until=until, ended_by=None if until is None else "resigned", overlap_ms=0, evidence=[])
+        for number, mode, since, until in elected
+    ]  # fmt: skip
+    script = "steps.tips = [3, 5, 7].map((minute) => brokerAt(minute * 60000, 30).tip.split(',')[0]);"
+    steps = steps_of(page_of(tmp_path, {"controller_timeline": terms}), tmp_path, script)
+    assert steps["tips"] == ["controller 1", "controller 3", "controller 100"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jobs.report.write import write_report
-from tests.answers_warehouse import night, tables
+from tests.answers_warehouse import night, row, tables
 from tests.delta_warehouse import Rows
 
 
@@ -117,3 +118,36 @@ def test_a_table_that_is_not_there_makes_no_zero(table: str, tmp_path: Path) -> 
     name, below = LACKING[table]
     page = report(night(tmp_path / "w", without=(table,)), tmp_path / "r.html")
     assert tiles(page)[name] == ("untold", "cannot be told", below)
+
+
+def controller_term(number: int, mode: str, since: str, until: str | None = None) -> dict[str, Any]:
+    return row(
+        cluster_incarnation=0, controller_id=number, controller_epoch=1, mode=mode, since=since, active_since=since,
+        until=until, ended_by=None if until is None else "resigned", overlap_ms=0, evidence=[],
+    )  # fmt: skip
+
+
+IN_CHARGE = {  # terms -> who is said to be in charge at the end
+    "ZooKeeper's, until its last term has ended": (
+        [controller_term(1, "zookeeper", "10:00"), controller_term(100, "kraft", "10:05")],
+        "1",
+    ),
+    "KRaft's then, even if it was elected before": (
+        [controller_term(100, "kraft", "10:02"), controller_term(1, "zookeeper", "10:05", until="10:08")],
+        "100",
+    ),
+    "nobody, if KRaft's has ended as well": (
+        [
+            controller_term(100, "kraft", "10:02", until="10:09"),
+            controller_term(1, "zookeeper", "10:05", until="10:08"),
+        ],
+        "none at the end",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", IN_CHARGE)
+def test_who_is_in_charge_in_a_migration(case: str, tmp_path: Path) -> None:
+    terms, expected = IN_CHARGE[case]
+    page = report(night(tmp_path / "w", {"controller_timeline": terms}), tmp_path / "r.html")
+    assert tiles(page)["Active controller"][1] == expected

@@ -177,7 +177,7 @@ def _add_brokers(report: Report) -> None:
             {
                 "since": report.ms(row["since"]),
                 "until": report.ms(row["until"]),
-                "stopping": report.ms(within[0]) if within else None,
+                "stopping": report.ms(within[0] if within else row["shutdown_since"]),
                 "started_as": row["started_as"],
                 "ended_by": row["ended_by"],
                 "refs": report.refs(row["evidence"]),
@@ -192,6 +192,7 @@ def _add_brokers(report: Report) -> None:
         {
             "id": row["controller_id"],
             "epoch": row["controller_epoch"],
+            "mode": row["mode"],
             "since": report.ms(row["since"]),
             "active": report.ms(row["active_since"]),
             "until": report.ms(row["until"]),

@@ -91,7 +91,8 @@ def _head(opened: OpenedCluster, report: Report) -> str:
         texts = (single_point_text(row["broker"], len(row["partitions"]), row["partitions"][:5]) for row in alone[:3])
         sentences["At risk"] = f"When the logs end {'; '.join(texts)}."
     paragraphs = "".join(f"<dt>{name}</dt><dd>{text(sentence)}</dd>" for name, sentence in sentences.items())
-    logs = f"{plural(len(opened.streams), 'log stream')} of nodes {', '.join(map(str, nodes))}"
+    of_nodes = f"nodes {', '.join(map(str, nodes))}" if nodes else "nodes that no line names"
+    logs = f"{plural(len(opened.streams), 'log stream')} of {of_nodes}"
     return f"""<header><div><h1>Cluster {text(opened.cluster)}</h1>
 <p class="faint">{date_time(opened.first)} to {date_time(opened.last)} UTC ({span}), {text(logs)},
 {len(report.values["partitions"]):,} partitions in {plural(len(report.values["topics"]), "topic")}</p>

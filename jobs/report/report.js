@@ -116,6 +116,8 @@ function block(pen, x, from, to, y, height, colour) {
 
 /* ---- brokers ---- */
 const brokerRow = 22;
+const isOfZooKeeper = (term) => term.mode === "zookeeper";
+const terms = [...data.terms.filter((term) => !isOfZooKeeper(term)), ...data.terms.filter(isOfZooKeeper)];  // in a migration both overlap: ZooKeeper's are in charge, and drawn last
 function drawBrokers() {
   const canvas = $("brokers"), width = widthOf(canvas), height = 20 + brokerRow * (data.brokers.length + 1);
   const pen = prepare(canvas, width, height), x = scale(width);
@@ -124,7 +126,7 @@ function drawBrokers() {
   label("controller", 0);
   data.brokers.forEach((broker, row) => label(`broker ${broker.id}`, row + 1));
   clipped(pen, width, height, () => {
-    for (const term of data.terms) {
+    for (const term of terms) {
       block(pen, x, term.since, term.until ?? data.span_ms, 24, brokerRow - 8, colourOf(term.id));
       const begin = Math.max(x(term.since), left), room = x(term.until ?? data.span_ms) - begin - 8;
       if (room > 14) { pen.fillStyle = "#111"; pen.fillText(shorten(pen, `${term.id}, epoch ${term.epoch}`, room), begin + 4, 24 + (brokerRow - 8) / 2); }
@@ -148,7 +150,7 @@ function drawBrokers() {
 function brokerAt(at, y) {
   const row = Math.floor((y - 20) / brokerRow);
   if (row === 0) {
-    const term = data.terms.find((one) => one.since <= at && at < (one.until ?? data.span_ms + 1));
+    const term = terms.findLast((one) => one.since <= at && at < (one.until ?? data.span_ms + 1));
     return term && { tip: `controller ${term.id}, epoch ${term.epoch}\n${moment(term.since)} to ${term.until === null ? "the end" : moment(term.until)}`, open: () => showTerm(term) };
   }
   const broker = data.brokers[row - 1];
@@ -462,6 +464,7 @@ function showSpan(broker, span) {
 }
 function showTerm(term) {
   show(`controller ${term.id}, epoch ${term.epoch}`, [
+    ["mode", term.mode === null ? null : isOfZooKeeper(term) ? "ZooKeeper" : "KRaft"],
     ["elected", dated(term.since)],
     ["ready", term.active === null ? "never logged" : dated(term.active)],
     ["to", term.until === null ? "the end of the logs" : `${dated(term.until)}, ${words(term.ended_by)}`],

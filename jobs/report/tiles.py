@@ -125,13 +125,21 @@ def _controller(terms: Sequence[dict[str, Any]]) -> str:
     """Who is controller at the end; one that was elected, and is not known to have become active, is not said to be."""
     if not terms:
         return _tile("Active controller", UNTOLD, "no term is in the logs", "untold")
-    last, changes = terms[-1], plural(len(terms) - 1, "change")
+    last, changes = _last_in_charge(terms), plural(len(terms) - 1, "change")
     if last["until"] is not None:
         return _tile("Active controller", "none at the end", f"the last epoch was {last['epoch']}; {changes}", "untold")
     if last["active"] is None:
         below = f"elected for epoch {last['epoch']}, that it became active is in no line; {changes}"
         return _tile("Active controller", f"perhaps {last['id']}", below, "untold")
     return _tile("Active controller", str(last["id"]), f"epoch {last['epoch']}; {changes}", "good")
+
+
+def _last_in_charge(terms: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The term that counts at the end: in a migration ZooKeeper's controllers decide until the last has ended."""
+    of_zookeeper = [term for term in terms if term["mode"] == "zookeeper"]
+    if of_zookeeper and of_zookeeper[-1]["until"] is None:
+        return of_zookeeper[-1]
+    return [*of_zookeeper, *(term for term in terms if term["mode"] != "zookeeper")][-1]
 
 
 def _isr_shrinks(opened: OpenedCluster, is_told: bool) -> str:

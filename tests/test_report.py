@@ -234,6 +234,17 @@ def test_a_story_shows_its_lines(tmp_path: Path) -> None:
     assert "See [3].</p>" in page
 
 
+def test_what_an_incident_that_is_not_over_costs_at_least(tmp_path: Path) -> None:
+    page = report(
+        night(tmp_path / "w", {"incidents": [INCIDENT, {**INCIDENT, "incident_id": "j", "until": None}]}),
+        tmp_path / "r.html",
+    )
+    assert re.findall(r"1 partition without a leader, [^<]*", page.split("<script")[0]) == [
+        "1 partition without a leader, at least 1 min 0 s of partition time",
+        "1 partition without a leader, 1 min 0 s of partition time",
+    ]
+
+
 def test_planned_incidents_are_counted_apart_as_the_command_does(tmp_path: Path) -> None:
     planned = {**INCIDENT, "incident_id": "j", "severity": "info", "title": "Broker 1 was restarted"}
     page = report(night(tmp_path / "w", {"incidents": [INCIDENT, planned]}), tmp_path / "r.html")

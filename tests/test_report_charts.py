@@ -196,3 +196,16 @@ def test_terms_of_a_migration(tmp_path: Path) -> None:
     script = "steps.tips = [3, 5, 7].map((minute) => brokerAt(minute * 60000, 30).tip.split(',')[0]);"
     steps = steps_of(page_of(tmp_path, {"controller_timeline": terms}), tmp_path, script)
     assert steps["tips"] == ["controller 1", "controller 3", "controller 100"]
+
+
+@needs_browser
+def test_a_quiet_night_has_no_partition_without_a_leader(tmp_path: Path) -> None:
+    states = [{**tables()["partition_timeline"][0], "until": None}]
+    quiet = {"partition_timeline": states, "offline_partitions": []}
+    script = """
+    const texts = [];
+    CanvasRenderingContext2D.prototype.fillText = (text) => texts.push(text);
+    drawActivity();
+    steps.most = texts.filter((text) => text.startsWith("most"));
+    """
+    assert steps_of(page_of(tmp_path, quiet), tmp_path, script)["most"] == ["most: 0"]

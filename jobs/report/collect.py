@@ -307,7 +307,8 @@ def _affected(row: Row) -> str | None:
     partitions, minutes = row.get("partitions_affected"), row.get("leaderless_partition_minutes")
     if not partitions:
         return None
-    cost = f", {duration(round(minutes * 60_000))} of partition time" if minutes else ""
+    least = "" if row["until"] is not None else "at least "
+    cost = f", {least}{duration(round(minutes * 60_000))} of partition time" if minutes else ""
     return f"{plural(partitions, 'partition')} without a leader{cost}"
 
 

@@ -308,10 +308,11 @@ const series = [
   ["under-replicated", "stopping", counts((one, s) => (one.states[s + FLAGS] & UNDER_REPLICATED) && one.states[s + LEADER] !== NONE)],
   ["without a leader", "bad", counts((one, s) => one.states[s + LEADER] === NONE)],
 ];
+const mostAtOnce = () => Math.max(...series.map(([, , steps]) => steps.reduce((high, step) => Math.max(high, step[1]), 0)));
 function drawActivity() {
   const canvas = $("activity"), width = widthOf(canvas), height = 92;
   const pen = prepare(canvas, width, height), x = scale(width);
-  const most = Math.max(1, ...series.map(([, , steps]) => steps.reduce((high, step) => Math.max(high, step[1]), 0)));
+  const most = mostAtOnce();
   axis(pen, x, width, 18, height);
   pen.fillStyle = colours.text;
   pen.fillText("partitions", 10, 30);
@@ -322,7 +323,7 @@ function drawActivity() {
       pen.fillStyle = colours[colour];
       steps.forEach(([at, count], i) => {
         const end = i + 1 < steps.length ? steps[i + 1][0] : data.span_ms;
-        const high = (count / most) * (height - 26);
+        const high = count && (count / most) * (height - 26);
         if (count) pen.fillRect(x(at), height - 2 - high, Math.max(x(end) - x(at), 1.5), high);
       });
     }
@@ -369,6 +370,7 @@ function drawLatency() {
     pen.fillStyle = colours.line;
     pen.fillRect(left, y, width - left - RIGHT, 0.5);
   }
+  pen.fillStyle = colours.faint;
   if (!data.elections.length) pen.fillText("no latency is in the logs", left + 8, 40);
   clipped(pen, width, height, () => {
     for (const [at, ms, unclean] of data.elections) {

@@ -145,6 +145,24 @@ def test_a_file_for_each_cluster(tmp_path: Path) -> None:
     assert values((tmp_path / "night-eu_2.html").read_text())["options"] == " --cluster 'eu 2'"
 
 
+def test_clusters_whose_names_differ_in_signs_only_have_files_of_their_own(tmp_path: Path) -> None:
+    more = {
+        name: [*({**one, "cluster": "eu/2"} for one in rows), *({**one, "cluster": "eu 2"} for one in rows)]
+        for name, rows in tables().items()
+    }
+    reports = write_reports(str(night(tmp_path / "w", more)), str(tmp_path / "night.html"))
+    assert [(one.cluster, Path(one.file).name) for one in reports] == [
+        ("eu 2", "night-eu_2.html"), ("eu/2", "night-eu_2-2.html"),
+    ]  # fmt: skip
+
+
+def test_the_zone_in_which_times_were_read(tmp_path: Path) -> None:
+    """It may be a guess: local times name none."""
+    logs = [{**one, "time_zone": "Europe/Berlin"} for one in tables()["log_files"]]
+    page = report(night(tmp_path / "w", {"log_files": logs}), tmp_path / "r.html")
+    assert "; the logs' local times were read as Europe/Berlin</p>" in page.replace("\n", " ")
+
+
 def test_a_warehouse_that_lacks_tables(tmp_path: Path) -> None:
     lacking = ("broker_timeline", "controller_timeline", "isr_changes", "verdicts", "elections", "control_requests")
     page = report(night(tmp_path / "w", without=lacking), tmp_path / "r.html")

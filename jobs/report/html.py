@@ -82,6 +82,7 @@ def _run(opened: OpenedCluster) -> str:
 def _head(opened: OpenedCluster, report: Report) -> str:
     span = duration(int((opened.last - opened.first).total_seconds() * 1000))
     nodes = sorted({node for row in opened.streams for node in row["node_ids"]})
+    zones = ", ".join(sorted({row["time_zone"] for row in opened.streams if row["first_at"]}) or ["UTC"])
     sentences = {
         "Outages": outages_answer(opened, all_rows=False).sentence,
         "Data lost?": loss_answer(opened).sentence,
@@ -95,7 +96,8 @@ def _head(opened: OpenedCluster, report: Report) -> str:
     logs = f"{plural(len(opened.streams), 'log stream')} of {of_nodes}"
     return f"""<header><div><h1>Cluster {text(opened.cluster)}</h1>
 <p class="faint">{date_time(opened.first)} to {date_time(opened.last)} UTC ({span}), {text(logs)},
-{len(report.values["partitions"]):,} partitions in {plural(len(report.values["topics"]), "topic")}</p>
+{len(report.values["partitions"]):,} partitions in {plural(len(report.values["topics"]), "topic")};
+the logs' local times were read as {text(zones)}</p>
 <dl class="verdict">{paragraphs}</dl></div>
 <button id="theme" title="Light or dark">Light / dark</button></header>"""
 

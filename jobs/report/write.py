@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobs.answers.opened import open_cluster
@@ -50,7 +51,26 @@ def write_reports(root: str, output: str) -> list[WrittenReport]:
     if len(names) == 1:
         return [write_report(root, output, engine=engine)]
     stem, ending = os.path.splitext(output)
-    return [write_report(root, f"{stem}-{_in_file_name(name)}{ending}", name, engine) for name in names]
+    return [
+        write_report(root, f"{stem}-{part}{ending}", name, engine)
+        for name, part in zip(names, _parts(names), strict=True)
+    ]
+
+
+def _parts(names: Sequence[str]) -> list[str]:
+    """Clusters' names as parts of files' names, no two of them alike.
+
+    >>> _parts(["eu/1", "eu_1", "us"])
+    ['eu_1', 'eu_1-2', 'us']
+    """
+    parts: list[str] = []
+    for name in names:
+        part, number = _in_file_name(name), 1
+        while part in parts:
+            number += 1
+            part = f"{_in_file_name(name)}-{number}"
+        parts.append(part)
+    return parts
 
 
 def _in_file_name(cluster: str) -> str:

@@ -209,3 +209,18 @@ def test_a_quiet_night_has_no_partition_without_a_leader(tmp_path: Path) -> None
     steps.most = texts.filter((text) => text.startsWith("most"));
     """
     assert steps_of(page_of(tmp_path, quiet), tmp_path, script)["most"] == ["most: 0"]
+
+
+@needs_browser
+def test_a_row_opens_by_key_and_stays_open(tmp_path: Path) -> None:
+    """The focus goes to the button that closes its details: the same press of Enter must not reach it."""
+    script = """
+    const outage = document.querySelector('tr[data-go="outage:0"]');
+    steps.keys = ["Enter", " ", "a"].map((key) => {
+      hide();
+      const event = new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true});
+      outage.dispatchEvent(event);
+      return [$("details").style.display, event.defaultPrevented];
+    });
+    """
+    assert steps_of(page_of(tmp_path), tmp_path, script)["keys"] == [["block", True], ["block", True], ["none", False]]

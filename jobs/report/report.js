@@ -582,7 +582,11 @@ for (const node of document.querySelectorAll("[data-go]")) {
   node.addEventListener("click", go);
   if (node.tagName === "TR") {
     node.tabIndex = 0;
-    node.addEventListener("keydown", (event) => { if (event.key === "Enter") go(); });
+    node.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();  // or the key goes on to the button Close, which has the focus from now on
+      go();
+    });
   }
 }
 document.addEventListener("keydown", (event) => {

@@ -84,6 +84,20 @@ def test_rows_that_are_not_on_the_page_are_told(tmp_path: Path, monkeypatch: pyt
     assert "<p>Violations: the first 1 of 2</p>" in page
 
 
+def test_decisions_are_counted_apart_from_checks_of_invariants(tmp_path: Path) -> None:
+    """An election by Kafka's algorithm is decided; that a leader is in the ISR is checked of each state."""
+    invariant = tables()["verdicts"][1]
+    decision = {**invariant, "rule": "kraft_election", "subject": "pay-in-1@1"}
+    verdicts = [
+        invariant,
+        decision,
+        {**decision, "subject": "pay-in-1@2"},
+        {**decision, "subject": "pay-in-1@3", "verdict": "unknown"},
+    ]
+    page = report(night(tmp_path / "w", {"verdicts": verdicts}), tmp_path / "r.html")
+    assert "<small>2 decisions and 1 check of invariants judged</small>" in page
+
+
 def test_an_end_that_no_line_tells_is_not_the_end_of_the_logs(tmp_path: Path) -> None:
     """Without the table `incidents`; when the topic was deleted is in no line."""
     deleted = {

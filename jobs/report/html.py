@@ -24,6 +24,7 @@ from jobs.report.collect import HAS_LATENCY, TABLES, Report, collect
 from jobs.report.escaping import as_script, text
 from jobs.report.tiles import tiles_html
 from jobs.version import product_version
+from udfs.kafka.decision_rules import KINDS
 from udfs.logs.coverage import coverage_gaps
 
 FIRST_CARDS, MOST_CARDS, MOST_TABLE = 6, 100, 300
@@ -276,11 +277,18 @@ def _verdicts(opened: OpenedCluster, report: Report) -> str:
     proofs += _table(["violated rule", "by", "expected", "actual"], violated) if violated else ""
     rows = [("", [r["rule"], r["holds"], r["violated"], r["unknown"], ", ".join(r["missing"] or ())]) for r in counts]
     head = ["rule", "holds", "violated", "unknown", "for want of"]
-    decided = sum(row["holds"] + row["violated"] for row in counts)
     return (
-        f"<h2>Did the controller decide right? <small>{decided:,} decisions judged</small></h2>{proofs}"
+        f"<h2>Did the controller decide right? <small>{_judged_text(counts)}</small></h2>{proofs}"
         f"{_table(head, rows, (1, 2, 3))}"
     )
+
+
+def _judged_text(counts: Sequence[dict[str, Any]]) -> str:
+    """How many decisions and checks of invariants are judged, apart, as the summary has them."""
+    decisions = {rule.name for kind in ("elections", "decisions") for rule in KINDS[kind]}
+    judged = [(row["rule"] in decisions, row["holds"] + row["violated"]) for row in counts]
+    of_decisions, of_invariants = (sum(n for is_one, n in judged if is_one == kind) for kind in (True, False))
+    return f"{plural(of_decisions, 'decision')} and {plural(of_invariants, 'check')} of invariants judged"
 
 
 def _unknown(opened: OpenedCluster) -> str:

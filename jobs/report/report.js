@@ -202,9 +202,10 @@ function filterPartitions() {
   if (order === "under") shown.sort((a, b) => b.under - a.under || a.index - b.index);
   if (order === "moved") shown.sort((a, b) => b.changes - a.changes || a.index - b.index);
   tellCount();
+  const width = $("lanes").clientWidth;
   sizeLanes();
   $("lanes").scrollTop = 0;
-  drawPartitions();
+  if (width === $("lanes").clientWidth) drawPartitions(); else drawAll();  // the scroll bar went or came
 }
 function tellCount() {
   const hidden = printing && shown.length > PRINT.lanes ? `, the first ${PRINT.lanes} of them drawn` : "";
@@ -351,10 +352,11 @@ function drawChurn() {
     pen.globalAlpha = 1;
   });
 }
+const times = (count) => (count === 1 ? "once" : `${count.toLocaleString("en")} times`);
 function churnAt(at, y) {
   const broker = Math.floor((y - 20) / 20), bucket = Math.floor(at / data.churn.width_ms);
   const cell = data.churn.cells.find((one) => one[0] === bucket && one[1] === broker);
-  return cell && { tip: `broker ${data.churn.brokers[broker]}: out of or back into an ISR ${cell[2]} times\n${length(data.churn.width_ms)} from ${moment(bucket * data.churn.width_ms)}`, open: () => showChurn(cell) };
+  return cell && { tip: `broker ${data.churn.brokers[broker]}: out of or back into an ISR ${times(cell[2])}\n${length(data.churn.width_ms)} from ${moment(bucket * data.churn.width_ms)}`, open: () => showChurn(cell) };
 }
 const LATENCY_DECADES = Math.max(6, Math.log10(data.elections.reduce((most, one) => Math.max(most, one[1]), 1)));
 function latencyPlace(ms, height) { return height - 8 - (Math.log10(Math.max(ms, 1)) / LATENCY_DECADES) * (height - 32); }
@@ -454,7 +456,7 @@ function showMoment(at) {
 function showChurn([bucket, broker, changes, left, names, refs]) {
   const from = bucket * data.churn.width_ms, id = data.churn.brokers[broker];
   show(`broker ${id}: ISR changes`, [
-    ["from", dated(from)], ["for", length(data.churn.width_ms)], ["left an ISR", `${left} times`], ["joined one", `${changes - left} times`], ["partitions", names],
+    ["from", dated(from)], ["for", length(data.churn.width_ms)], ["left an ISR", times(left)], ["joined one", times(changes - left)], ["partitions", names],
   ], refs, `kafka-rewind why broker ${id} --at ${iso(from)}${data.options}`, [from, from + data.churn.width_ms]);
 }
 function showSpan(broker, span) {

@@ -131,6 +131,10 @@ def test_it_needs_no_network(page: str) -> None:
     assert "default-src &#x27;none&#x27;" in page
 
 
+def test_charts_that_no_script_draws_are_not_taken_for_a_quiet_night(page: str) -> None:
+    assert "<noscript><p>The charts are drawn by a script, which does not run here" in page
+
+
 def test_nothing_of_a_log_is_markup(hostile: str, page: str) -> None:
     for text in (hostile, page):
         assert text.count("</script>") == 2

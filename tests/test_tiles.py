@@ -106,6 +106,17 @@ def test_what_a_tile_cannot_tell(case: str, tmp_path: Path) -> None:
     assert tiles(report(night(tmp_path / "w", changes), tmp_path / "r.html"))[name] == expected
 
 
+def test_nobody_misses_partitions_of_a_topic_that_is_being_deleted(tmp_path: Path) -> None:
+    """Kafka's OfflinePartitionsCount leaves them out, too: pay-in-1 waits for its deletion when the logs end."""
+    ended, still_open = tables()["offline_partitions"]
+    page = report(
+        night(tmp_path / "w", {"offline_partitions": [ended, {**still_open, "cause": "topic_deletion"}]}),
+        tmp_path / "r.html",
+    )
+    below = "at the end; 1 outage, longest 60.0 s; besides 1 partition of topics that are being deleted"
+    assert tiles(page)["Offline partitions"] == ("warn", "0", below)
+
+
 LACKING = {  # a table that an older warehouse has not -> the tile that would need it
     "isr_changes": ("ISR shrinks", "no ISR change is in the logs"),
     "elections": ("Unclean elections", "no election is in the logs"),

@@ -175,6 +175,7 @@ def _clock(report: Report, ms: int) -> str:
 
 def _charts(report: Report) -> str:
     return f"""<h2>When <small id="window"></small></h2>
+<noscript><p>The charts are drawn by a script, which does not run here: open the file in a browser.</p></noscript>
 <div class="bar"><button id="in" title="Zoom in (+)">Zoom in</button>
 <button id="out" title="Zoom out (-)">Zoom out</button><button id="reset" title="Whole time (0)">Whole time</button>
 <span class="faint">drag to zoom, double click for the whole time, Ctrl and wheel, click on anything for its log

@@ -40,9 +40,12 @@ def _states_at_end(opened: OpenedCluster) -> dict[str, int]:
     counts: dict[str, int] = opened.rows(
         f"""WITH at_end AS (  -- in ZooKeeper a dead broker may still be the leader
             SELECT *, leader >= 0 AND (topic, partition) NOT IN (
-                SELECT (topic, partition) FROM offline_partitions WHERE ended_before IS NULL) AS has_leader
+                SELECT (topic, partition) FROM offline_partitions WHERE ended_before IS NULL) AS has_leader,
+                (topic, partition) IN (SELECT (topic, partition) FROM offline_partitions
+                    WHERE ended_before IS NULL AND {IS_DELETION}) AS is_deletion
             FROM partition_timeline WHERE until IS NULL)
-        SELECT count(*) FILTER (WHERE NOT has_leader) AS offline, count(*) AS partitions,
+        SELECT count(*) FILTER (WHERE NOT has_leader AND NOT is_deletion) AS offline, count(*) AS partitions,
+            count(*) FILTER (WHERE NOT has_leader AND is_deletion) AS deletions,
             count(*) FILTER (WHERE has_leader IS NULL) AS leader_unknown,
             count(*) FILTER (WHERE has_leader AND availability IN {UNDER_REPLICATED_STATES!r}) AS under,
             count(*) FILTER (WHERE has_leader AND (isr IS NULL OR replicas IS NULL)) AS replicas_unknown,
@@ -76,6 +79,8 @@ def _offline(opened: OpenedCluster, at_end: dict[str, int], is_told: bool) -> st
     below = "at the end; no outage is in the logs"
     if outages:
         below = f"at the end; {plural(len(outages), 'outage')}, longest {outage_length(longest(outages))}"
+    if deletions := at_end["deletions"]:
+        below += f"; besides {plural(deletions, 'partition')} of topics that are being deleted"
     if unknown := at_end["leader_unknown"]:
         below += f"; whether {plural(unknown, 'more partition')} had a leader is not known"
     value = _count(at_end["offline"], is_told and not unknown)

@@ -75,6 +75,17 @@ def test_a_dead_leader_that_still_stands_in_a_state_leads_nothing(tmp_path: Path
     assert states[8 + 6] == -1  # the line of the state does not show that nobody leads
 
 
+def test_an_outage_of_a_partition_of_which_no_line_prints_a_state(tmp_path: Path) -> None:
+    """Until 2.0 ZooKeeper's controller writes none when it finds no leader: pay-in-0 had none from 300.02 s to 360 s,
+    pay-in-1 from 480 s on."""
+    data = values(report(night(tmp_path / "w", {"partition_timeline": []}), tmp_path / "r.html"))
+    lanes = [
+        (number, [states[i : i + 2] for i in range(0, len(states), 8)]) for _, number, states in data["partitions"]
+    ]
+    assert lanes == [(0, [[300_020, -1], [360_000, -3]]), (1, [[480_000, -1]])]  # -3: nothing is known
+    assert [one["partition"] for one in data["outages"]] == [1, 0]
+
+
 def test_rows_that_are_not_on_the_page_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jobs.report.html.MOST_TABLE", 1)
     more = {name: [tables()[name][-1 if name == "elections" else 0]] * 2 for name in ("elections", "verdicts")}

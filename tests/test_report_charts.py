@@ -134,7 +134,8 @@ def test_a_long_name_keeps_the_number_of_its_partition(tmp_path: Path) -> None:
     const pen = $("partitions").getContext("2d");
     steps.names = partitions.map((one) => shortenName(pen, one.name, LEFT - 18));
     """
-    names = steps_of(page_of(tmp_path, {"partition_timeline": states}), tmp_path, script)["names"]
+    changes = {"partition_timeline": states, "offline_partitions": []}
+    names = steps_of(page_of(tmp_path, changes), tmp_path, script)["names"]
     assert [re.fullmatch(r"com\.example\.pay.*…(-\d)", one)[1] for one in names] == ["-0", "-1"]  # type: ignore[index]
 
 

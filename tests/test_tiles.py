@@ -117,6 +117,12 @@ def test_nobody_misses_partitions_of_a_topic_that_is_being_deleted(tmp_path: Pat
     assert tiles(page)["Offline partitions"] == ("warn", "0", below)
 
 
+def test_a_partition_of_which_only_failed_elections_are_in_the_logs(tmp_path: Path) -> None:
+    """Until 2.0 ZooKeeper's controller writes no state then: the logs begin amid the outage of pay-in-1."""
+    page = report(night(tmp_path / "w", {"partition_timeline": STATES[:4]}), tmp_path / "r.html")
+    assert tiles(page)["Offline partitions"][:2] == ("bad", "1")
+
+
 LACKING = {  # a table that an older warehouse has not -> the tile that would need it
     "isr_changes": ("ISR shrinks", "no ISR change is in the logs"),
     "elections": ("Unclean elections", "no election is in the logs"),

@@ -108,14 +108,23 @@ def collect(opened: OpenedCluster) -> Report:
     return report
 
 
+STATELESS_OUTAGES = f"""
+    SELECT topic, partition, incarnation, since, {NOBODY} AS leader, last_isr AS isr, evidence,
+        CASE WHEN until IS NOT NULL THEN until WHEN ended_before IS NOT NULL OR healed_by IS NOT NULL
+            THEN since + to_milliseconds(at_least_ms) END AS until
+    FROM offline_partitions ANTI JOIN partition_timeline USING (topic, partition)"""
+"""Times without a leader of partitions of which no line prints a state, as states, in SQL."""
+
+
 # ---- partitions -----------------------------------------------------------------------------------------------------
 def _add_partitions(report: Report) -> None:
     """Partitions by name: number of the topic, number in it, and their states, eight numbers each."""
     leaderless = leaderless_spans(report.opened.table("offline_partitions"))
     cursor = report.opened.views.execute(
-        """SELECT topic, partition, since, until, leader, isr, len(replicas), availability, inferred, leader_epoch,
+        f"""SELECT topic, partition, since, until, leader, isr, len(replicas), availability, inferred, leader_epoch,
             evidence[1].file_id, evidence[1].line
-        FROM partition_timeline ORDER BY topic, partition, incarnation, ordinal"""
+        FROM (FROM partition_timeline UNION ALL BY NAME {STATELESS_OUTAGES})
+        ORDER BY topic, partition, incarnation, ordinal, since"""
     )
     topics: dict[str, int] = {}
     isrs: dict[tuple[int, ...], int] = {}

@@ -54,6 +54,11 @@ def _states_at_end(opened: OpenedCluster) -> dict[str, int]:
             count(*) FILTER (WHERE has_leader) AS with_leader
         FROM at_end"""
     )[0]
+    counts["offline"] += opened.rows(  # of those no line prints a state
+        f"""SELECT count(DISTINCT (topic, partition)) AS n
+        FROM offline_partitions ANTI JOIN (FROM partition_timeline WHERE until IS NULL) USING (topic, partition)
+        WHERE ended_before IS NULL AND NOT {IS_DELETION}"""
+    )[0]["n"]
     return counts
 
 

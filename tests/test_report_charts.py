@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.answers_warehouse import night, row, tables
+from tests.answers_warehouse import moment, night, row, tables
 from tests.report_page import INCIDENT, needs_browser, report, steps_of
 
 
@@ -225,3 +225,24 @@ def test_a_row_opens_by_key_and_stays_open(tmp_path: Path) -> None:
     });
     """
     assert steps_of(page_of(tmp_path), tmp_path, script)["keys"] == [["block", True], ["block", True], ["none", False]]
+
+
+@needs_browser
+def test_an_outage_that_begins_with_the_last_line_is_seen(tmp_path: Path) -> None:
+    """As of the last broker that is shut down: pay-in-1 has no leader from 10:10:00 on, when the logs end."""
+    first, second = tables()["partition_timeline"][-2:]
+    states = [{**first, "until": moment("10:10")}, {**second, "since": moment("10:10")}]
+    outage = {**tables()["offline_partitions"][1], "since": moment("10:10"), "at_least_ms": 0}
+    script = """
+    const canvas = $("partitions"), ratio = canvas.width / canvas.clientWidth;
+    const red = (x) => {
+      const [r, g] = canvas.getContext("2d").getImageData(x * ratio, 28 * ratio, 1, 1).data;
+      return r > 150 && g < 120;
+    };
+    steps.most = mostAtOnce();
+    steps.lane = [red(canvas.clientWidth - RIGHT - 1), red(canvas.clientWidth - RIGHT - 4)];
+    steps.names = [shown[0].name, shown[0].wasLost];
+    """
+    page = page_of(tmp_path, {"partition_timeline": states, "offline_partitions": [outage]})
+    steps = steps_of(page, tmp_path, script)
+    assert (steps["most"], steps["lane"], steps["names"]) == (1, [True, False], ["pay-in-1", True])

@@ -253,7 +253,7 @@ function drawLane(pen, x, one, y) {
   // a time without a leader is drawn last: at least two pixels of it are seen
   for (let s = Math.max(0, find(one, view.from)); s < states.length && states[s] <= view.to; s += FIELDS) {
     if (states[s + LEADER] !== NONE) continue;
-    const begin = x(states[s]), end = Math.max(x(endOf(one, s)), begin + 2);
+    const begin = Math.min(x(states[s]), x(view.to) - 2), end = Math.max(x(endOf(one, s)), begin + 2);
     pen.fillStyle = colours.bad;
     pen.fillRect(begin, y, end - begin, ROW - 1);
   }
@@ -294,7 +294,10 @@ function counts(test) {
   const changes = [];
   for (const one of partitions)
     for (let s = 0; s < one.states.length; s += FIELDS)
-      if (test(one, s)) changes.push([one.states[s], 1], [endOf(one, s), -1]);
+      if (test(one, s)) {
+        changes.push([one.states[s], 1]);
+        if (!isLast(one, s)) changes.push([endOf(one, s), -1]);
+      }
   changes.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const steps = [];
   let sum = 0;
@@ -325,7 +328,7 @@ function drawActivity() {
       steps.forEach(([at, count], i) => {
         const end = i + 1 < steps.length ? steps[i + 1][0] : data.span_ms;
         const high = count && (count / most) * (height - 26);
-        if (count) pen.fillRect(x(at), height - 2 - high, Math.max(x(end) - x(at), 1.5), high);
+        if (count && at <= view.to) pen.fillRect(Math.min(x(at), x(view.to) - 1.5), height - 2 - high, Math.max(x(end) - x(at), 1.5), high);
       });
     }
   });

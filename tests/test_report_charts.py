@@ -194,8 +194,15 @@ def test_terms_of_a_migration(tmp_path: Path) -> None:
             until=until, ended_by=None if until is None else "resigned", overlap_ms=0, evidence=[])
         for number, mode, since, until in elected
     ]  # fmt: skip
-    script = "steps.tips = [3, 5, 7].map((minute) => brokerAt(minute * 60000, 30).tip.split(',')[0]);"
+    script = """
+    steps.tips = [3, 5, 7].map((minute) => brokerAt(minute * 60000, 30).tip.split(',')[0]);
+    steps.since = terms.map((term) => [term.id, inChargeSince(term)]);
+    const ids = [...data.brokers.map((broker) => broker.id), 100];
+    steps.colours = [ids.length, new Set(ids.map(colourOf)).size];
+    """
     steps = steps_of(page_of(tmp_path, {"controller_timeline": terms}), tmp_path, script)
+    assert steps["since"] == [[100, 360_000], [1, 0], [3, 240_000]]
+    assert steps["colours"] == [4, 4]
     assert steps["tips"] == ["controller 1", "controller 3", "controller 100"]
 
 

@@ -24,7 +24,8 @@ function readColours() {
   for (const name of ["ground", "raised", "line", "text", "faint", "accent", "bad", "good", "away", "lost", "shut", "up", "controller", "stopping", "unknown"])
     colours[name] = style("--" + name);
 }
-const colourOf = (broker) => PALETTE[(data.broker_order[broker] ?? broker) % PALETTE.length];
+const controllers = [...new Set(data.terms.map((term) => term.id))].filter((id) => data.broker_order[id] === undefined);
+const colourOf = (node) => PALETTE[(data.broker_order[node] ?? data.brokers.length + controllers.indexOf(node)) % PALETTE.length];
 
 /* ---- times: milliseconds since the begin of the report ---- */
 const pad = (number, width) => String(number).padStart(width, "0");
@@ -118,6 +119,11 @@ function block(pen, x, from, to, y, height, colour) {
 const brokerRow = 22;
 const isOfZooKeeper = (term) => term.mode === "zookeeper";
 const terms = [...data.terms.filter((term) => !isOfZooKeeper(term)), ...data.terms.filter(isOfZooKeeper)];  // in a migration both overlap: ZooKeeper's are in charge, and drawn last
+const endOfTerm = (term) => term.until ?? data.span_ms;
+function inChargeSince(term) {  // KRaft's from the end of ZooKeeper's that reign as it is elected
+  const others = isOfZooKeeper(term) ? [] : terms.filter(isOfZooKeeper);
+  return others.reduce((since, other) => (other.since <= since && since < endOfTerm(other) ? endOfTerm(other) : since), term.since);
+}
 function drawBrokers() {
   const canvas = $("brokers"), width = widthOf(canvas), height = 20 + brokerRow * (data.brokers.length + 1);
   const pen = prepare(canvas, width, height), x = scale(width);
@@ -127,8 +133,9 @@ function drawBrokers() {
   data.brokers.forEach((broker, row) => label(`broker ${broker.id}`, row + 1));
   clipped(pen, width, height, () => {
     for (const term of terms) {
-      block(pen, x, term.since, term.until ?? data.span_ms, 24, brokerRow - 8, colourOf(term.id));
-      const begin = Math.max(x(term.since), left), room = x(term.until ?? data.span_ms) - begin - 8;
+      if (inChargeSince(term) >= endOfTerm(term)) continue;
+      block(pen, x, inChargeSince(term), endOfTerm(term), 24, brokerRow - 8, colourOf(term.id));
+      const begin = Math.max(x(inChargeSince(term)), left), room = x(term.until ?? data.span_ms) - begin - 8;
       if (room > 14) { pen.fillStyle = "#111"; pen.fillText(shorten(pen, `${term.id}, epoch ${term.epoch}`, room), begin + 4, 24 + (brokerRow - 8) / 2); }
       if (term.active !== null && term.active > term.since) block(pen, x, term.since, term.active, 24, 3, colours.stopping);
     }

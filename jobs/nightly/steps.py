@@ -242,23 +242,15 @@ def _say_scope(scope: Scope, appended: AppendedClusters, say: Callable[[str], No
 def write_findings(work: Work) -> None:
     """What happened: elections, ISR changes, reassignments, then outages and churn, then what all of it comes to."""
     events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
-    kinds, starts = work.inputs.kinds, work.leader_epoch_starts
+    kinds = work.inputs.kinds
     # a node's way is that of its cluster, whichever topics are rebuilt
     stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
     failures = to_log_dir_failures(work.inputs.events, stops, kinds)
     lately = stops.where(lasting_into(work.scope.windows, "until"))
-    controllers, controller_logs = work.table("controller_timeline"), _known_spans(work, CONTROLLER_LOGS, "node_id")
-    cluster_logs = _known_spans(work, CLUSTER_LOGS)
-    config_changes = work.config_changes
+    controllers, config_changes = work.table("controller_timeline"), work.config_changes
     work.write(
         {
-            "elections": lambda: with_latency(
-                to_elections(partitions, events, topics, controller_logs, kinds, starts),
-                lately,
-                failures,
-                topics,
-                cluster_logs,
-            ),
+            "elections": lambda: _elections_with_latency(work, lately, failures),
             "isr_changes": lambda: to_isr_changes(partitions, events, topics, kinds),
             "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
             "log_dir_failures": lambda: failures,
@@ -300,6 +292,14 @@ def write_findings(work: Work) -> None:
             ),
         }
     )
+
+
+def _elections_with_latency(work: Work, lately: DataFrame, failed_dirs: DataFrame) -> DataFrame:
+    """Elections of the topics in scope. `lately`: stops that last into a window."""
+    states, topics = work.table("partition_timeline"), work.table("topic_timeline")
+    spans, kinds = _known_spans(work, CONTROLLER_LOGS, "node_id"), work.inputs.kinds
+    elections = to_elections(states, work.events, topics, spans, kinds, work.leader_epoch_starts)
+    return with_latency(elections, lately, failed_dirs, topics, _known_spans(work, CLUSTER_LOGS))
 
 
 def _outages_with_causes(work: Work, stops: DataFrame, lately: DataFrame) -> DataFrame:

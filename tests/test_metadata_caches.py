@@ -25,6 +25,7 @@ new   | 2       | 10:01:00 | metadata_cache_updated | 6
 new   | 4       | 10:01:00 | metadata_cache_updated | 7
 again | 2       | 10:01:00 | metadata_cache_updated | 8
 gone  | 2       | 10:01:00 | metadata_cache_updated | 9
+going | 2       | 10:01:00 | metadata_cache_updated | 9
 old   | 2       | 10:02:00 | metadata_cache_updated | 10
 old   | 3       | 10:02:00 | metadata_cache_updated | 11
 old   | 4       | 10:02:00 | metadata_cache_updated | 12
@@ -36,12 +37,13 @@ old   | 8       | 10:15:01 | metadata_cache_updated | 17
 old   | 8       | 10:16:00 | metadata_cache_updated | 18
 """
 TOPICS = """
-topic | incarnation | since    | until
-old   | 0           | 09:00:00 |
-new   | 0           | 10:01:00 |
-again | 0           | 10:00:30 | 10:00:40
-again | 1           | 10:01:00 |
-gone  | 0           | 10:01:00 | 10:01:30
+topic | incarnation | since    | deletion_started | until
+old   | 0           | 09:00:00 |                  |
+new   | 0           | 10:01:00 |                  |
+again | 0           | 10:00:30 |                  | 10:00:40
+again | 1           | 10:01:00 |                  |
+gone  | 0           | 10:01:00 |                  | 10:01:30
+going | 0           | 10:01:00 | 10:01:30         |
 """
 BROKERS = """
 broker | since    | until

@@ -38,7 +38,7 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
     A topic is due when another broker has learned it and this one is registered: a broker that comes is told all that
     there is. It counts if that was at least BUCKET_S before the last such line of this one, and this one logged others
     before and after that, or before and after another broker learned it. Topics that were deleted and created again are
-    left out.
+    left out, and those that are being deleted: brokers are told these without a leader, and drop them.
     """
     place = F.struct("at", "node_id", "file_id", "line")
     lines = events.where(f"event_type = '{_LEARNED}' AND topic IS NOT NULL AND node_id IS NOT NULL").select(
@@ -53,7 +53,8 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
     of_topic = learned.groupBy("cluster", "topic").agg(
         F.min("first").alias("first"), F.collect_set("node_id").alias("learners")
     )
-    once = topics.groupBy("cluster", "topic").agg(F.count(F.lit(1)).alias("lives"), F.max("until").alias("gone"))
+    gone = F.max(F.coalesce("deletion_started", "until")).alias("gone")
+    once = topics.groupBy("cluster", "topic").agg(F.count(F.lit(1)).alias("lives"), gone)
     stays = brokers.select("cluster", F.col("broker").alias("node_id"), "since", "until")
     due = F.greatest("first.at", "since")
     is_due = F.unix_seconds("last.at") - F.unix_seconds(due) >= BUCKET_S

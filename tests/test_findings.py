@@ -106,6 +106,10 @@ record    | 0         | 0           | 2      | 2            | 2               | 
 # until 2.0 the dead leader was left in the state; which brokers have the partition does not matter
 dead      | 0         | 0           | 1      | 0            | 0               | 1     |     |          | 10:00:00 | 10:00:01 |         | 1
 dead      | 0         | 0           | 2      | 1            | 1               | 2     |     |          | 10:00:01 |          |         | 1
+# but who is not alone in the ISR joined it before, in a state that is missing though epochs do not show it
+joined    | 0         | 0           | 1      | 0            |                 | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         | 1
+joined    | 0         | 0           | -1     | 1            |                 | 1     |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
+joined    | 0         | 0           | 2      | 2            |                 | 1,2   |     | 3,2,1    | 10:00:02 |          |         | 1
 # nor does one in KRaft that only adds replicas
 adds      | 0         | 0           | 1      | 0            | 0               | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         | -1
 adds      | 0         | 0           | -1     | 1            | 1               | 1     |     | 1,2      | 10:00:01 | 10:00:02 |         | -1
@@ -218,6 +222,7 @@ unknown | 10:00:01   | true      | 1               | 3      | 1            | 1  
 asked   | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
 widened | 10:00:02   | true      | -1              | 2      | 2            | 2          | false   | 1000       |          |                |
 record  | 10:00:02   | true      | -1              | 2      | 2            | 2          | false   | 1000       |          |                |
+joined  | 10:00:02   | true      | -1              | 2      | 2            | 1          |         | 1000       |          |                |
 adds    | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
 dead    | 10:00:01   | true      | 1               | 2      | 1            | 1          | true    |            |          |                |
 revoked | 10:00:02   | true      | -1              | 3      | 2            | 1          | true    | 1000       |          |                |

@@ -18,6 +18,7 @@ from jobs.findings.lost_records import with_lost_records
 from jobs.findings.new_leader_epochs import to_new_leader_epochs
 from jobs.findings.selectors import with_selector
 from jobs.findings.states_then import EARLY_MS, LATE_MS, states_then
+from jobs.findings.unclean_elections import is_next_epoch, was_unclean
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.evidence import milliseconds
@@ -129,14 +130,13 @@ def _committed_elections(states: DataFrame) -> DataFrame:
     )
     compared = _with_led_unseen(with_lost_at(compared, order), order)
     elected = compared.where("leader >= 0 AND leader_epoch > coalesce(highest_epoch, 0)")
-    is_next_epoch = _is_next_epoch()
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()
     return elected.select(
         *INCARNATION,
         "epoch_before",
         F.col("since").alias("at"),
         "controller_epoch",
-        F.when(is_next_epoch, F.col("leader_before")).alias("previous_leader"),
+        F.when(is_next_epoch(), F.col("leader_before")).alias("previous_leader"),
         "leader",
         "leader_epoch",
         "last_leader",
@@ -146,7 +146,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         "isr",
         "replicas",
         F.when(F.col("is_adjacent"), F.col("state_before.replicas")).alias("replicas_before"),
-        _was_unclean().alias("unclean"),
+        was_unclean().alias("unclean"),
         F.lit(True).alias("succeeded"),
         F.when(was_lost, milliseconds("lost_at", "since")).alias("latency_ms"),
         "evidence",
@@ -177,34 +177,6 @@ def _is_next(order: WindowSpec) -> Column:
     is_next |= leader_before.isNotNull() & F.coalesce(F.col("missing_before") == 0, F.lit(False))
     by_number = epoch_before + 1 == F.col("partition_epoch")
     return F.when(by_number.isNull(), is_next).otherwise(by_number)
-
-
-def _is_next_epoch() -> Column:
-    return F.col("leader_epoch") == F.col("epoch_before") + 1
-
-
-def _was_unclean() -> Column:
-    """Whether the new leader was neither in the ISR before nor an eligible leader replica (KIP-966); null unknown.
-
-    One that has led already is in sync. A record of KRaft that completes a reassignment adds its new leader to the ISR
-    and elects it in one step, for the one before is dropped; with ZooKeeper, where states have a controller epoch, none
-    holds an assignment.
-    """
-    isr_before, elr_before = F.col("state_before.isr"), F.col("state_before.elr")
-    replicas_before, replicas = F.col("state_before.replicas"), F.col("replicas")
-    is_kraft = F.coalesce(F.col("controller_epoch") < 0, F.lit(True))
-    was_reassigned = is_kraft & (F.size(F.array_except(replicas_before, replicas)) > 0)
-    may_be_reassigned = is_kraft & (replicas_before.isNull() | replicas.isNull())
-    return (
-        F.when((F.col("leader") == F.col("leader_before")) & _is_next_epoch(), False)
-        .when(~F.col("is_adjacent") | isr_before.isNull(), None)
-        .when(F.array_contains(isr_before, F.col("leader")), False)
-        .when(F.coalesce(F.array_contains(elr_before, F.col("leader")), F.lit(False)), False)
-        .when(was_reassigned, False)
-        .when(F.col("has_elr") & elr_before.isNull(), None)
-        .when(may_be_reassigned & (F.col("leader_before") >= 0), None)
-        .otherwise(True)
-    )
 
 
 def _decisions_by_epoch(

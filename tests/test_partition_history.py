@@ -295,6 +295,18 @@ CASES = {  # evidence -> states
            1 @12: 2 leads 2""",
         ["0.0 @1: 1 leads 1", "0.1 @5: 1 leads 1,3", "1.2 @12: 2 leads 2"],
     ),
+    "two leader epochs in a row without a line: whoever led in one of them would have logged it, so lines are lost": (
+        """0 @1: 1 makes 1,2 -> 1
+           1 @9: 1 begins
+           4 @12: 1 makes 1 -> 1,2""",
+        ["0.0 @1: 1 leads 1,2", "0.1 @1: 1 leads 1", "1.2 @9: 1 leads 1", "4.? @12: 1 leads 1",
+         "4.? @12: 1 leads 1,2"],
+    ),
+    "what begins behind such a gap has no known ISR either": (
+        """0 @1: 1 makes 1,2 -> 1
+           3 @9: 1 begins""",
+        ["0.0 @1: 1 leads 1,2", "0.1 @1: 1 leads 1"],
+    ),
     "the log of a broker that is named is missing: somebody may have led unseen": (
         """0 @1: 1 makes 1,4 -> 1
            2 @9: 1 begins""",

@@ -205,6 +205,17 @@ def _is_whole(term: LeaderTerm, lines: Sequence[EpochObservation | None]) -> boo
     return {n for n in named if n is not None and n >= 0} <= last.there
 
 
+def _without_gap(term: LeaderTerm, lines: Sequence[EpochObservation | None]) -> list[EpochObservation]:
+    """Lines behind a leader epoch as long as no two leader epochs in a row are without one: of a single one between two
+    leaders the controller may have found none, but each leader logs that it begins, and would have here."""
+    near: list[EpochObservation] = []
+    for line in lines:
+        if line is None or line.leader_epoch - (near[-1].leader_epoch if near else term.leader_epoch) > 2:
+            break
+        near.append(line)
+    return near
+
+
 def _close_begun(
     term: LeaderTerm,
     next_epoch: int | None,
@@ -218,10 +229,11 @@ def _close_begun(
     steps = len(term.steps)
     states = _close(term, next_epoch, follows, _term(begun[0].leader_epoch, [begun[0]]), reported)[0]
     last, lines = states[-1], [*begun, *([following.oldest] if following is not None else ())]
+    lines = _without_gap(term, lines)
     known = next((n for n in range(len(lines), 0, -1) if _is_whole(term, lines[:n])), 0)
     if reported or not known or len(term.steps) < steps or any(step.after_hole for step in term.steps):
         return states, None
-    following = following if known == len(lines) else None
+    following = following if known == len(begun) + 1 else None
     begun = begun[:known]
 
     def place(leader_epoch: int) -> int | None:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.leader_lines import STARTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import ELECTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_STARTED = ("partition_leader_epoch_started", "leader_epoch_started")
 _FOLLOWS, _TRUNCATED = "partition_follower_epoch_started", "log_truncated"
 _LOG_LOADED, _REPLICA_LOADED = "log_loaded", "replica_log_loaded"
 _KEY = [*INCARNATION, "leader_epoch"]
@@ -36,7 +36,7 @@ def with_lost_records(elections: DataFrame, events: DataFrame, topics: DataFrame
         _lines_of_leaders(elections, events, topics)
         .groupBy(*_KEY)
         .agg(
-            _first("start_offset", F.col("event_type").isin(*_STARTED) & _is_new_leader()).alias("epoch_start"),
+            _first("start_offset", F.col("event_type").isin(*STARTED) & _is_new_leader()).alias("epoch_start"),
             _first("start_offset", _is_returned(_FOLLOWS)).alias("log_end"),
             _loaded_end(F.min).alias("loaded_end_min"),
             _loaded_end(F.max).alias("loaded_end_max"),
@@ -75,13 +75,13 @@ def _lines_of_leaders(elections: DataFrame, events: DataFrame, topics: DataFrame
         *_KEY, F.col("at").alias("elected_at"), F.col("leader").alias("elected"), "last_leader",
         F.lead("at").over(in_order).alias("next_unclean"),
     )  # fmt: skip
-    kinds = (*_STARTED, _FOLLOWS, _LOG_LOADED, _REPLICA_LOADED, _TRUNCATED)
+    kinds = (*STARTED, _FOLLOWS, _LOG_LOADED, _REPLICA_LOADED, _TRUNCATED)
     lines = events.where(F.col("event_type").isin(*kinds) & F.col("topic").isNotNull()).select(
         "cluster", "topic", "topic_id", "partition", "at", "event_type", "fields",
         F.col("leader_epoch").alias("epoch"), F.coalesce("node_id", "broker_id").alias("writer"),
     )  # fmt: skip
     of_election = Window.partitionBy(*_KEY)
-    leads_again = F.col("event_type").isin(*_STARTED) & (F.col("writer") == F.col("last_leader"))
+    leads_again = F.col("event_type").isin(*STARTED) & (F.col("writer") == F.col("last_leader"))
     leads_again &= F.col("epoch") > F.col("leader_epoch")
     return (
         with_incarnation(lines, topics)

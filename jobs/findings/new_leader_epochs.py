@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.observations import LEADER_STARTED, SELECTED
+from jobs.timelines.leader_lines import STARTED
+from jobs.timelines.observations import SELECTED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,7 +26,7 @@ def to_new_leader_epochs(events: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     A broker that has just started logs the leader epoch that it finds, with -1 before.
     """
     kind = F.col("event_type")
-    is_begin, is_selected = kind.isin("leader_epoch_started", LEADER_STARTED), kind == SELECTED
+    is_begin, is_selected = kind.isin(*STARTED), kind == SELECTED
     epoch_before = F.col("fields")["previous_leader_epoch"].try_cast("int")
     is_new = is_selected | (is_begin & (epoch_before >= 0) & (epoch_before < F.col("leader_epoch")))
     lines = events.where(is_begin | is_selected | (kind == NO_LEADER_SENT))

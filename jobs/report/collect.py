@@ -16,8 +16,8 @@ from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, listed, lost_text, name_of
 from jobs.read.create_views import literal
-from jobs.report.leaderless import NOBODY, leaderless_spans, led_spans
-from schemas.kafka_values import UNDER_REPLICATED_STATES
+from jobs.report.leaderless import leaderless_spans, led_spans
+from schemas.kafka_values import NO_LEADER, UNDER_REPLICATED_STATES
 
 TABLES = (
     "events", "partition_timeline", "offline_partitions", "elections", "isr_changes", "isr_churn", "verdicts",
@@ -27,7 +27,7 @@ TABLES = (
 EPOCH = datetime(1970, 1, 1)
 MILLISECOND = timedelta(milliseconds=1)
 UNKNOWN, GONE = -2, -3
-"""Leaders that are no broker, beside NOBODY: not known; the partition is not there."""
+"""Leaders that are no broker, beside NO_LEADER: not known; the partition is not there."""
 INFERRED, UNDER_REPLICATED, UNDER_MIN_ISR = 1, 4, 8
 """Flags of a state."""
 MOST_ROWS = 5000
@@ -109,7 +109,7 @@ def collect(opened: OpenedCluster) -> Report:
 
 
 STATELESS_OUTAGES = f"""
-    SELECT topic, partition, incarnation, since, {NOBODY} AS leader, last_isr AS isr, evidence,
+    SELECT topic, partition, incarnation, since, {NO_LEADER} AS leader, last_isr AS isr, evidence,
         CASE WHEN until IS NOT NULL THEN until WHEN ended_before IS NOT NULL OR healed_by IS NOT NULL
             THEN since + to_milliseconds(at_least_ms) END AS until
     FROM offline_partitions ANTI JOIN partition_timeline USING (topic, partition)"""
@@ -138,8 +138,8 @@ def _add_partitions(report: Report) -> None:
             isr_number = -1 if isr is None else isrs.setdefault(tuple(isr), len(isrs))
             place = (-1, 0) if file_id is None else (report.file(file_id), line or 0)
             for begin, end, leads in led_spans(since, until, leader, leaderless.get((topic, partition), ())):
-                flags = _flags(inferred, None if leads == NOBODY else availability)
-                shown_by = (-1, 0) if leads != leader and leads == NOBODY else place  # lines of the outage show it
+                flags = _flags(inferred, None if leads == NO_LEADER else availability)
+                shown_by = (-1, 0) if leads != leader and leads == NO_LEADER else place  # lines of the outage show it
                 known = [isr_number, size or 0, flags, -1 if epoch is None else epoch, *shown_by]
                 leads = UNKNOWN if leads is None else leads
                 _add_state(partitions[-1][2], report.sure_ms(begin), report.ms(end), [leads, *known])

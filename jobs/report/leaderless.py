@@ -10,9 +10,7 @@ from datetime import datetime, timedelta
 
 from jobs.answers.outages import is_open
 from jobs.nightly.summary_facts import Row
-
-NOBODY = -1
-"""Leader of a partition that has none."""
+from schemas.kafka_values import NO_LEADER
 
 Span = tuple[datetime, datetime | None]
 """From when until when; None: the end of the logs."""
@@ -32,14 +30,14 @@ def led_spans(
     since: datetime, until: datetime | None, leader: int | None, leaderless: Sequence[Span]
 ) -> Iterator[tuple[datetime, datetime | None, int | None]]:
     """A state's time in pieces, each with its leader: nobody leads in an outage, whoever stands in the state."""
-    for begin, end in leaderless if leader != NOBODY else ():
+    for begin, end in leaderless if leader != NO_LEADER else ():
         begin = max(begin, since)
         if (until is not None and begin >= until) or (end is not None and end <= begin):
             continue
         if since < begin:
             yield since, begin, leader
         end = until if end is None or (until is not None and end > until) else end
-        yield begin, end, NOBODY
+        yield begin, end, NO_LEADER
         if end == until:
             return
         since = end or begin

@@ -15,7 +15,15 @@ from pyspark.sql import functions as F
 from jobs.session import checkpointed
 from jobs.timelines.logged_assignments import has_new_assignments, is_reassignment
 from jobs.timelines.lost_minutes import without_holes
-from jobs.timelines.observations import LEADER_STARTED, RECORDS, REFRESHED, UNNUMBERED, ids_of, number_of
+from jobs.timelines.observations import (
+    EPOCH_STARTED,
+    LEADER_STARTED,
+    RECORDS,
+    REFRESHED,
+    UNNUMBERED,
+    ids_of,
+    number_of,
+)
 from jobs.timelines.requests import is_about_request
 from udfs.logs.lost_minutes import LineGap, LostMinutes
 from udfs.rules.state_events import FULL_STATE_EVENTS, LISTED_STATE_EVENTS
@@ -69,7 +77,7 @@ def evidence_kinds(events: DataFrame) -> dict[str, EvidenceKinds]:
     is_unnumbered = is_state & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
     is_leader = (kind == "leader_and_isr_request_received") & ~message.contains("LeaderAndIsrPartitionState(")
     is_change = kind.isin("isr_shrinking", "isr_expanding") & message.startswith("Partition [")
-    is_start = (kind == "leader_epoch_started") | (
+    is_start = (kind == EPOCH_STARTED) | (
         (kind == LEADER_STARTED) & F.col("partition_epoch").isNull() & F.col("isr").isNotNull()
     )
     conditions = {

@@ -12,13 +12,12 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.evidence import line_as_evidence
+from jobs.timelines.leader_lines import is_begin
 from jobs.timelines.running_windows import row_and_behind
 from jobs.timelines.topics import HISTORY, INCARNATION, with_history, with_incarnation_of_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-EPOCH_STARTED = "leader_epoch_started"
 
 
 def to_leader_epoch_starts(events: DataFrame, incarnations: DataFrame, states: DataFrame) -> DataFrame:
@@ -28,17 +27,8 @@ def to_leader_epoch_starts(events: DataFrame, incarnations: DataFrame, states: D
     `since` is its first such line; a broker that starts again logs the leader epoch once more. One that two brokers
     log is left out: lines contradict each other.
     """
-    node = F.coalesce("node_id", "broker_id")
-    logged = events.where(F.col("event_type") == EPOCH_STARTED).where("topic IS NOT NULL AND leader_epoch IS NOT NULL")
-    own = logged.select(
-        "cluster",
-        "topic",
-        "partition",
-        "at",
-        "leader_epoch",
-        node.alias("leader"),
-        line_as_evidence().alias("evidence"),
-    ).where("leader IS NOT NULL")
+    leader, line = F.col("node_id").alias("leader"), line_as_evidence().alias("evidence")
+    own = events.where(is_begin()).select("cluster", "topic", "partition", "at", "leader_epoch", leader, line)
     of_epoch = [HISTORY, "leader_epoch"]
     whole = states.where("leader IS NOT NULL AND isr IS NOT NULL").select(*of_epoch).distinct()
     starts = (

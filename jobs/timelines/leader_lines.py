@@ -17,6 +17,7 @@ from pyspark.sql import types as T
 from jobs.timelines.cluster_facts import day_of, days
 from jobs.timelines.known_spans import controller_run_at
 from jobs.timelines.observations import (
+    EPOCH_STARTED,
     INITIALIZED,
     LEADER_STARTED,
     OBSERVATIONS,
@@ -39,7 +40,7 @@ REPORTED = "isr_updated"
 REFUSED = "isr_update_rejected_by_zk"
 PROCESS_STARTS = "broker_starting"
 CHANGES = ("isr_shrinking", "isr_expanding", REFUSED, REPORTED)
-STARTED = ("leader_epoch_started", LEADER_STARTED)
+STARTED = (EPOCH_STARTED, LEADER_STARTED)
 """A leader begins a leader epoch."""
 FOLLOWS = "partition_follower_epoch_started"
 SENT = "leader_and_isr_request_received"
@@ -155,7 +156,7 @@ def _writes(node: Column) -> Column:
     kind, message = F.col("event_type"), F.col("message")
     return (
         F.when((kind == SENT) & (F.col("leader") == node), ~message.contains("LeaderAndIsrPartitionState("))
-        .when(kind == "leader_epoch_started", message.contains("starts at Leader Epoch "))
+        .when(kind == EPOCH_STARTED, message.contains("starts at Leader Epoch "))
         .when(kind == LEADER_STARTED, F.lit(False))
         .when(message.startswith("Partition ["), F.lit(True))
     )
@@ -195,7 +196,7 @@ def _has_hole_since(start: Column) -> Column:
 def is_begin() -> Column:
     """Whether an event is the line of a leader that begins a leader epoch and prints no ISR (until 2.5)."""
     is_whole = F.col("topic").isNotNull() & F.col("leader_epoch").isNotNull() & F.col("node_id").isNotNull()
-    return (F.col("event_type") == "leader_epoch_started") & is_whole
+    return (F.col("event_type") == EPOCH_STARTED) & is_whole
 
 
 def to_epoch_bounds(events: DataFrame) -> DataFrame:

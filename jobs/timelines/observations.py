@@ -51,6 +51,8 @@ UNNUMBERED = ("controller_isr_removed", "reassignment_isr_listener_fired")
 """Events until 1.0: as FULL_STATE_EVENTS, without partition epoch."""
 SELECTED = "offline_election_selected"
 """A controller until 1.0 is about to write whom it elects for a partition without a leader."""
+EPOCH_STARTED = "leader_epoch_started"
+"""A leader begins a leader epoch (0.11 to 2.5); the line prints no ISR."""
 LEADER_STARTED = "partition_leader_epoch_started"
 """A leader begins a leader epoch (2.6 on), with the ISR that it was sent; the partition epoch from 3.3 on."""
 INITIALIZED = "partition_init_leader_and_isr"

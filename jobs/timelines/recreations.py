@@ -8,6 +8,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_lives import LifeStarts
+from jobs.timelines.observations import EPOCH_STARTED
 from jobs.timelines.order import EVENT_ORDER, with_rank
 from udfs.reconstruct.incarnations_columns import incarnation_starts
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 DROPPED_FROM_CACHE = "metadata_cache_partition_deleted"
 """A broker dropped a partition from its metadata cache: UpdateMetadata lists it once the topic's deletion has begun."""
-EPOCH_STARTED = ("leader_epoch_started",)
-"""Lines of a leader, which begins the epochs of one partition in their order."""
 LOG_DELETED = "replica_deletion_scheduled"
 """A broker gave up its replica: its topic is deleted, or the partition reassigned."""
 ON_DISK = "log_loaded"
@@ -28,7 +27,7 @@ EPOCH_EVENTS = (
     "leader_and_isr_request_received",
     "metadata_cache_updated",
     "partition_state_change",
-    *EPOCH_STARTED,
+    EPOCH_STARTED,
 )
 """Lines that print a partition's epochs in the order in which the node learned of them."""
 
@@ -203,7 +202,8 @@ def _with_lines_before(lines: DataFrame) -> DataFrame:
 def _recreation_signs(lines: DataFrame) -> DataFrame:
     """Rows of `_with_lines_before` -> topics with signs: cluster, topic, `signs` and `births`, see `incarnations`."""
     kind = F.col("event_type")
-    is_in_order = kind.isin(*EPOCH_STARTED) | (
+    # a leader begins the epochs of one partition in their order
+    is_in_order = (kind == EPOCH_STARTED) | (
         (kind != "leader_and_isr_request_received")
         & (F.col("controller_epoch") >= F.col("epochs_before.controller_epoch"))
     )
@@ -216,7 +216,7 @@ def _recreation_signs(lines: DataFrame) -> DataFrame:
         F.col("decided_before").isNotNull() | (F.col("epochs_of_anyone.controller_epoch") < F.col("controller_epoch"))
     )
     begins_anew = (
-        kind.isin(*EPOCH_STARTED)
+        (kind == EPOCH_STARTED)
         & (F.col("leader_epoch") == 0)
         & (F.col("deleted_by_anyone.at") > F.col("epochs_of_anyone.at"))
     )

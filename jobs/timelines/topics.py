@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import evidence
-from jobs.timelines.observations import LEADER_STARTED
-from jobs.timelines.recreations import DROPPED_FROM_CACHE, EPOCH_STARTED, ON_DISK, to_incarnation_starts
+from jobs.timelines.observations import EPOCH_STARTED, LEADER_STARTED
+from jobs.timelines.recreations import DROPPED_FROM_CACHE, ON_DISK, to_incarnation_starts
 from schemas.kafka_values import METADATA_LOG
 from schemas.timelines import TOPIC_TIMELINE
 
@@ -241,7 +241,7 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
     line = F.struct("at", "node_id", "line", "file_id")
     start = F.get("starts", F.col("incarnation") - 1)
     starts_here = F.unix_micros("at") == start
-    exists = kind.isin(*EXISTENCE_EVENTS, *EPOCH_STARTED)
+    exists = kind.isin(*EXISTENCE_EVENTS, EPOCH_STARTED)
     begins_life = F.coalesce(F.array_contains("life_starts", start), F.lit(False))
     return (
         mentions.join(F.broadcast(starts), ["cluster", "topic"], "left")

@@ -8,6 +8,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.known_spans import controller_run_at
+from jobs.timelines.running_windows import row_and_behind, rows_behind
 from jobs.timelines.states.columns import ASSIGNED_STATES, STATES
 from jobs.timelines.topics import HISTORY, INCARNATION
 from udfs.kafka.verdicts_columns import doubt
@@ -72,8 +73,8 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
         {
             "of_partition": F.coalesce(F.when(is_only & F.coalesce("keeps_replicas", F.lit(True)), least), of_creation),
             "topic_id": F.max("topic_id").over(of_partition),
-            "since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
-            "next_since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, -1)),
+            "since": F.min("at").over(row_and_behind([HISTORY], ["ordinal"])),
+            "next_since": F.min("at").over(rows_behind([HISTORY], ["ordinal"])),
         }
     )
     run = controller_run_at(F.col("since"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.running_windows import row_and_behind, rows_behind
 from jobs.timelines.topics import HISTORY
 from udfs.reconstruct.draft_states import CLOCKS_US
 
@@ -33,8 +34,6 @@ def with_kept_values(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) ->
     Also `highest_before` and `lowest_after`, of leader epochs that lines state. The flags go.
     """
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
-    backwards = Window.partitionBy(HISTORY).orderBy(F.desc("partition_epoch"))
-    before, so_far = (Window.unboundedPreceding, -1), (Window.unboundedPreceding, Window.currentRow)
     is_adjacent = (
         (F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"))
         & F.col("contradiction").isNull()
@@ -49,17 +48,17 @@ def with_kept_values(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) ->
     by_flag = [(flag, name) for flag, names in flags.items() for name in names]
     in_runs = states.withColumns(
         {flag: F.coalesce(F.col(flag) & is_adjacent, F.lit(False)) for flag in flags}
-        | {"highest_before": F.max("leader_epoch").over(order.rowsBetween(*before))}
+        | {"highest_before": F.max("leader_epoch").over(order.rowsBetween(Window.unboundedPreceding, -1))}
     )
-    forward = order.rowsBetween(*so_far)
+    forward = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     carried = in_runs.withColumns(
         {f"{name}_before": nearest(name, ~F.col(flag), forward) for flag, name in by_flag}
         | {f"{flag}_next": F.lead(flag, 1, False).over(order) for flag in flags}
     )
-    backward = backwards.rowsBetween(*so_far)
+    backward = row_and_behind([HISTORY], ["partition_epoch"])
     carried_back = carried.withColumns(
         {f"{name}_after": nearest(name, ~F.col(f"{flag}_next"), backward) for flag, name in by_flag}
-        | {"lowest_after": F.min("leader_epoch").over(backwards.rowsBetween(*before))}
+        | {"lowest_after": F.min("leader_epoch").over(rows_behind([HISTORY], ["partition_epoch"]))}
     )
     return carried_back.withColumns(
         {name: F.coalesce(name, f"{name}_before", f"{name}_after") for _, name in by_flag}
@@ -84,7 +83,7 @@ def without_stale_terms(states: DataFrame, deduced: str) -> DataFrame:
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     of_term = Window.partitionBy(HISTORY, "leader_epoch").orderBy("partition_epoch")
     so_far = of_term.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    later = Window.partitionBy(HISTORY).orderBy(F.desc("partition_epoch")).rowsBetween(Window.unboundedPreceding, -1)
+    later = rows_behind([HISTORY], ["partition_epoch"])
     by_time = Window.partitionBy(HISTORY).orderBy(F.unix_micros("at"))
     earlier = by_time.rangeBetween(Window.unboundedPreceding, -CLOCKS_US)
     by_leaders = F.col("partition_epoch") - F.col("leader_epoch")

@@ -51,6 +51,8 @@ leader_epoch_started               | payments | 3         | 3       | 10:01:29  
 # lines that contradict each other say nothing
 leader_epoch_started               | payments | 3         | 3       | 10:01:50    |        | 9            | 8    | previous_leader_epoch=8
 leader_epoch_started               | payments | 3         | 4       | 10:01:51    |        | 9            | 8    | previous_leader_epoch=8
+# it starts again: that it leads in this leader epoch is known, since when is not
+leader_epoch_started               | payments | 3         | 3       | 10:03:00    |        | 10           | 9    | previous_leader_epoch=-1
 """  # noqa: E501
 FAILED = """
 topic    | partition | incarnation | at       | strategy | previous_leader | succeeded | evidence
@@ -85,6 +87,7 @@ def test_a_leader_epoch_starts_with_its_leader_s_first_line(starts: DataFrame, s
         payments | 3         | 0           | 3       | 3      | 3            | 10:00:00.88 | 3@f:3
         payments | 3         | 0           | 3       | 3      | 5            | 10:00:16.1  | 3@f:5
         payments | 3         | 0           | 3       | 3      | 7            | 10:01:29    | 3@f:7
+        payments | 3         | 0           | 3       | 3      | 10           | 10:03:00    | 3@f:9
         """,
     )
 
@@ -123,7 +126,9 @@ def test_starts_stand_where_their_leader_epochs_do(frame: Frame, same: Same) -> 
 
 
 def test_elections_of_which_only_the_start_is_logged(frame: Frame, same: Same, starts: DataFrame) -> None:
-    """The leader before is known where no leader epoch is missing; nothing is said of what the leaders had."""
+    """The leader before is known where no leader epoch is missing; nothing is said of what the leaders had.
+
+    Nobody knows when one was that only a broker shows which starts again."""
     timeline = to_partition_timeline(frame(STATES, WHOLE), frame(TOPIC_TIMELINE, TOPICS), Settings())
     spans = known_spans(frame, COVERAGE, "node_id")
     events, topics = frame(EVENTS, LOGGED), frame(TOPIC_TIMELINE, TOPICS)

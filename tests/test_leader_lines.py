@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.timelines.epoch_bounds import to_epoch_bounds
 from jobs.timelines.leader_lines import (
-    to_added_replicas,
-    to_assignments_told,
     to_broken_sessions,
     to_changes_by_leader,
-    to_epoch_bounds,
     to_leader_lines,
     to_reported_states,
 )
 from schemas.ingest import EVENTS, LOG_COVERAGE
-from schemas.spark import FLAG, IDS, INT, LONG, TEXT, TIME, struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,8 +36,10 @@ def starts_of(frame: Frame) -> DataFrame:
 
 def lines_of(frame: Frame, events: str) -> DataFrame:
     """Rows of `to_leader_lines` of partition 0."""
-    of_partition = frame(EVENTS, events).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)})
-    return to_leader_lines(of_partition, frame(LOG_COVERAGE, COVERED), starts_of(frame))
+    partition_0 = {"partition": F.lit(0), "incarnation": F.lit(0)}
+    of_partition = frame(EVENTS, events).withColumns(partition_0)
+    shown = to_epoch_bounds(frame(EVENTS, events)).withColumns(partition_0)
+    return to_leader_lines(of_partition, frame(LOG_COVERAGE, COVERED), starts_of(frame), shown)
 
 
 # All written by node 1 of partition 0. It leads where it was sent so; its lines lie in two files.
@@ -204,98 +202,39 @@ def test_reports_of_leaders(frame: Frame, same: Same) -> None:
     same(to_reported_states(lines_of(frame, REPORTED)), STATES)
 
 
-# of node 1 what it knows itself, of node 9 what a controller writes and reads
-SHOWING = """
-topic     | at       | node_id | event_type                           | leader | leader_epoch | isr | fields
-stale     | 10:00:00 | 1       | leader_and_isr_stale_leader_epoch    |        | 3            |     | current_leader_epoch=4
-begun     | 10:00:00 | 1       | leader_epoch_started                 |        | 5            |     |
-follows   | 10:00:00 | 1       | partition_follower_epoch_started     | 2      | 5            |     |
-# until 1.0 it does not say which one
-skipped   | 10:00:00 | 1       | become_leader_skipped_already_leader |        |              |     |
-removed   | 10:00:00 | 9       | controller_isr_removed               | 2      | 6            | 3,2 |
-raised    | 10:00:00 | 9       | leader_epoch_updated                 |        | 7            |     |
-read      | 10:00:00 | 9       | controller_isr_removal_not_in_isr    | 2      |              | 2   |
-triggered | 10:00:00 | 9       | preferred_election_triggered         |        |              |     | current_leader=2
-completed | 10:00:00 | 9       | preferred_election_completed         | 3      |              |     |
-# nobody leads; and what any other line has
-nobody    | 10:00:00 | 9       | controller_isr_removal_not_in_isr    | -1     |              | 2   |
-cached    | 10:00:00 | 1       | metadata_cache_updated               | 2      | 6            | 2   |
+# node 1 logs that it begins 4 and nothing of 5 and 6, in which 2 and then 1 lead; node 3 follows 6. What the store
+# refused belongs to 4 all the same, as what comes within a second of 5: clocks differ
+SHOWN = """
+topic   | at           | line | node_id | event_type                 | leader_epoch | partition_epoch | isr | message                                                       | fields
+lost    | 10:00:00     | 1    | 1       | leader_epoch_started       | 4            |                 |     | lost-0 starts at Leader Epoch 4 from offset 0                 |
+lost    | 10:00:01     | 2    | 1       | isr_shrinking              |              |                 | 1   | [Partition lost-0 broker=1] Shrinking ISR from 1,2 to 1       | old_isr=1,2
+lost    | 10:00:02     | 3    | 2       | leader_epoch_started       | 5            |                 |     | lost-0 starts at Leader Epoch 5 from offset 0                 |
+lost    | 10:00:02.900 | 4    | 1       | isr_expanding              |              |                 | 1,2 | [Partition lost-0 broker=1] Expanding ISR from 1 to 1,2       | old_isr=1
+lost    | 10:00:03     | 5    | 1       | isr_expanding              |              |                 | 1,2 | [Partition lost-0 broker=1] Expanding ISR from 1 to 1,2       | old_isr=1
+refused | 10:00:00     | 6    | 1       | leader_epoch_started       | 4            |                 |     | refused-0 starts at Leader Epoch 4 from offset 0              |
+refused | 10:00:02     | 7    | 2       | leader_epoch_started       | 5            |                 |     | refused-0 starts at Leader Epoch 5 from offset 0              |
+refused | 10:00:03     | 8    | 1       | isr_shrinking              |              |                 | 1   | [Partition refused-0 broker=1] Shrinking ISR from 1,2 to 1    | old_isr=1,2
+refused | 10:00:03     | 9    | 1       | isr_update_rejected_by_zk  |              | 9               |     |                                                               |
+report  | 10:00:00     | 10   | 1       | leader_epoch_started       | 4            |                 |     | report-0 starts at leader epoch 4 from offset 0               |
+report  | 10:00:02     | 11   | 2       | partition_follower_epoch_started | 5      |                 |     |                                                               |
+report  | 10:00:03     | 12   | 1       | isr_updated                |              | 7               | 1   |                                                               |
 """
 
 
-# a reassignment of orders-1, whose controller raises the leader epoch at once; of orders-2 another line comes first
-ASSIGNMENTS = """
-topic  | partition | at       | node_id | line | event_type                      | leader | leader_epoch | replicas
-orders | 1         | 10:00:01 | 9       | 11   | reassignment_assignment_updated |        |              | 2,3,4
-orders | 2         | 10:00:01 | 9       | 12   | reassignment_assignment_updated |        |              | 2,3,4
-orders | 2         | 10:00:01 | 9       | 13   | controller_isr_removed          | 2      | 6            |
-orders | 2         | 10:00:01 | 9       | 14   | leader_epoch_updated            |        | 7            |
-orders | 1         | 10:00:02 | 9       | 15   | leader_epoch_updated            |        | 5            |
-orders | 1         | 10:00:03 | 9       | 16   | reassignment_assignment_updated |        |              | 4,5
-"""
-
-
-def test_assignments_and_when_leaders_learn_of_them(frame: Frame, same: Same) -> None:
-    states = [{"topic": "orders", "partition": 1, "replicas": [2, 3]}, {"topic": "orders", "partition": 2}]
-    created = frame(EVENTS, "at | node_id | line | event_type\n10:00:00 | 9 | 10 | topics_changed")
-    listed = F.from_json(F.lit(json.dumps(states)), EVENTS.schema["partitions"].dataType.simpleString())
-    events = created.withColumn("partitions", listed).unionByName(frame(EVENTS, ASSIGNMENTS))
+def test_a_leader_of_whose_later_beginning_the_line_is_lost(frame: Frame, same: Same) -> None:
+    lines, no_sessions = lines_of(frame, SHOWN), to_broken_sessions(frame(EVENTS, SHOWN))
     same(
-        to_assignments_told(events),
-        """topic  | partition | at       | node_id | line | replicas | is_new | shown_epoch
-           orders | 1         | 10:00:00 | 9       | 10   | 2,3      | true   |
-           orders | 1         | 10:00:01 | 9       | 11   | 2,3,4    | false  | 5
-           orders | 2         | 10:00:01 | 9       | 12   | 2,3,4    | false  |
-           orders | 1         | 10:00:03 | 9       | 16   | 4,5      | false  |""",
+        to_changes_by_leader(lines, no_sessions, starts_of(frame)),
+        """
+topic   | line | leader_epoch | is_accepted
+lost    | 2    | 4            | true
+lost    | 4    | 4            | true
+lost    | 5    |              | true
+refused | 8    | 4            | false
+""",
     )
-
-
-TOLD_ROWS = struct(
-    cluster=TEXT, topic=TEXT, topic_id=TEXT, at=TIME, node_id=INT, file_id=TEXT, line=LONG, is_new=FLAG, replicas=IDS,
-    shown_epoch=INT,
-)  # fmt: skip
-TOLD = """
-topic    | at       | line | is_new | replicas | shown_epoch
-added    | 10:00:00 | 1    | true   | 1,2      |
-added    | 10:00:05 | 2    | false  | 1,2,3,4  | 5
-# 3 was there already: a leader may have added it before; of 5 no leader epoch is known
-added    | 10:00:09 | 3    | false  | 3,5      |
-again    | 10:00:00 | 1    | true   | 1,3      |
-again    | 10:00:05 | 2    | false  | 1,2      | 5
-again    | 10:00:09 | 3    | false  | 1,2,3    | 7
-# nobody knows which replicas it had first
-unknown  | 10:00:05 | 2    | false  | 1,2      | 5
-# the log of a controller in between is missing
-unlogged | 10:00:00 | 1    | true   | 1        |
-unlogged | 10:02:00 | 2    | false  | 1,2      | 5
-"""
-
-
-def test_replicas_of_which_no_leader_knew_before(frame: Frame, same: Same) -> None:
-    runs = frame(LOG_COVERAGE, "since | until\n10:00:00 | 10:01:00\n10:01:30 | 10:03:00").groupBy("cluster")
     same(
-        to_added_replicas(
-            frame(TOLD_ROWS, TOLD).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)}),
-            runs.agg(F.array_sort(F.collect_list(F.struct("since", "until"))).alias("runs")),
-        ),
-        """topic | at       | line | shown_epoch | adds | is_shown
-           added | 10:00:05 | 2    | 5           | 3    | true
-           added | 10:00:05 | 2    | 5           | 4    | true
-           again | 10:00:05 | 2    | 5           | 2    | true""",
-    )
-
-
-def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
-    same(
-        to_epoch_bounds(frame(EVENTS, SHOWING)),
-        """topic     | node_id | shown_epoch | leader | isr | is_written | is_known | is_read | is_shown | keeps_leader
-           stale     | 1       | 4           |        |     | false      | true     | false   | true | false
-           begun     | 1       | 5           | 1      |     | false      | true     | false   | true | false
-           follows   | 1       | 5           |        |     | false      | true     | false   | true | false
-           skipped   | 1       |             | 1      |     | false      | true     | false   | true | false
-           removed   | 9       | 6           | 2      | 2,3 | true       | false    | false   | true | true
-           raised    | 9       | 7           |        |     | true       | false    | false   | true | true
-           read      | 9       |             | 2      |     | false      | false    | true    | true | false
-           triggered | 9       |             | 2      |     | false      | false    | false   | true | false
-           completed | 9       |             | 3      |     | false      | false    | false   | true | false""",
+        to_reported_states(lines),
+        """topic  | line | leader | leader_epoch | partition_epoch | isr
+           report | 12   | 1      |              | 7               | 1""",
     )

@@ -15,14 +15,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.timelines.cluster_facts import day_of, days
-from jobs.timelines.known_spans import controller_run_at
 from jobs.timelines.observations import (
     EPOCH_STARTED,
-    INITIALIZED,
     LEADER_STARTED,
     OBSERVATIONS,
-    REFRESHED,
-    SELECTED,
     ids_of,
     number_of,
     select_observations,
@@ -32,6 +28,7 @@ from jobs.timelines.sorted_times import number_until
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import FLAG, IDS, INT, column
 from udfs.logs.coverage import TOLERANCE
+from udfs.reconstruct.draft_states import CLOCKS_US
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -45,20 +42,6 @@ STARTED = (EPOCH_STARTED, LEADER_STARTED)
 FOLLOWS = "partition_follower_epoch_started"
 SENT = "leader_and_isr_request_received"
 CACHED = "metadata_cache_updated"
-STALE = "leader_and_isr_stale_leader_epoch"
-"""A broker is sent a leader epoch that is no news, and prints the one that it knows."""
-REMOVED = "controller_isr_removed"
-"""A controller takes a replica out of the ISR; who leads leads on, if it is not that replica: then nobody does."""
-WRITTEN_STATES = (REMOVED, INITIALIZED, SELECTED)
-WRITTEN = (*WRITTEN_STATES, REFRESHED)
-"""Lines that a controller logs as it writes a new leader epoch, before it sends it to anybody."""
-NEXT = "become_leader_skipped_already_leader"
-"""A broker is sent a later leader epoch in which it leads on; until 1.0 the line does not say which."""
-CREATED, ASSIGNED = "topics_changed", "reassignment_assignment_updated"
-"""A ZooKeeper controller has new topics, with the assignments of their partitions; it writes another assignment."""
-NOT_IN_ISR = "controller_isr_removal_not_in_isr"
-READ = (NOT_IN_ISR, "preferred_election_triggered", "preferred_election_completed")
-"""Lines of controllers until 1.0 about who leads, as it reads or has written."""
 BROKEN = ("zk_session_timed_out", "zk_session_disconnected")
 """A broker has lost its connection to ZooKeeper, some time before."""
 EXPIRED = ("zk_session_expired", "zk_session_state_changed")
@@ -87,14 +70,15 @@ CHANGES_BY_LEADER = T.StructType(
 )
 
 
-def to_leader_lines(events: DataFrame, coverage: DataFrame, starts: DataFrame) -> DataFrame:
-    """EVENTS with `incarnation`, LOG_COVERAGE, EVENTS by which processes start -> a row for each line of CHANGES, as
-    its columns and:
+def to_leader_lines(events: DataFrame, coverage: DataFrame, starts: DataFrame, shown: DataFrame) -> DataFrame:
+    """EVENTS with `incarnation`, LOG_COVERAGE, EVENTS by which processes start, rows of `to_epoch_bounds` with
+    `incarnation` -> a row for each line of CHANGES, as its columns and:
 
     - `term`: the line by which its writer had begun to lead by then, or, where the log begins later, had last been told
       that it leads (`leader_epoch, file_id, line`); null if no line shows it, if the writer follows, or if its logs
       have a hole since, or its process ended: another one is told anew, in a log that may be missing;
     - `is_clear`: no line of another file at the same time begins another leader epoch;
+    - `is_refuted`: `shown` has a later leader epoch than `term` by then: the writer's own line of one is missing;
     - `writes`: whether the writer is of a release whose leaders log changes as they write them; null unknown;
     - `before`, `next`: the writer's change before and the next one (`event_type, term, isr, old_isr, partition_epoch,
       at, file_id, line`, and `is_first`: whether it is the first of its term).
@@ -139,11 +123,26 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame, starts: DataFrame) -
         }
     )
     is_first = ~F.lag("term").over(order)["leader_epoch"].eqNullSafe(F.col("term.leader_epoch"))
-    in_term = in_term.withColumn("is_first", is_first)
+    in_term = _with_refuted(in_term, shown).withColumn("is_first", is_first)
     names = ("event_type", "term", "isr", "partition_epoch", "at", "file_id", "line", "is_first")
     change = F.struct(*names, ids_of("old_isr").alias("old_isr"))
     return in_term.withColumns({"before": F.lag(change).over(order), "next": F.lead(change).over(order)}).drop(
         "newest", "cached", "newest_before", "newest_by_then", "is_start", "is_change", "spans", "day"
+    )
+
+
+def _with_refuted(lines: DataFrame, shown: DataFrame) -> DataFrame:
+    """Rows with INCARNATION, `at` and `term`, rows of `to_epoch_bounds` -> the former with `is_refuted`; nodes' clocks
+    may be CLOCKS_US apart."""
+    by_time = Window.partitionBy(*INCARNATION).orderBy(F.unix_micros("at"))
+    by_then = by_time.rangeBetween(Window.unboundedPreceding, -CLOCKS_US)
+    epochs = shown.where("shown_epoch IS NOT NULL").select(*INCARNATION, "at", "shown_epoch")
+    is_later = F.max("shown_epoch").over(by_then) > F.col("term.leader_epoch")
+    return (
+        lines.unionByName(epochs, allowMissingColumns=True)
+        .withColumn("is_refuted", F.coalesce(is_later, F.lit(False)))
+        .where("is_change")
+        .drop("shown_epoch")
     )
 
 
@@ -199,81 +198,6 @@ def is_begin() -> Column:
     return (F.col("event_type") == EPOCH_STARTED) & is_whole
 
 
-def to_epoch_bounds(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, topic, partition, at, node_id, file_id, line, `shown_epoch`, leader, isr, `is_written`,
-    `is_known`, `is_read`, `is_shown`, `keeps_leader`: lines of which each shows that a leader epoch had begun by then,
-    that its node began another one, or who led (`udfs.reconstruct.placed_changes`); `is_read`: a controller has read
-    the state from ZooKeeper right then."""
-    kind = F.col("event_type")
-    is_written, is_state, is_read = kind.isin(*WRITTEN), kind.isin(*WRITTEN_STATES), kind.isin(*READ)
-    shown = F.when(kind == STALE, number_of("current_leader_epoch")).when(~is_read, F.col("leader_epoch"))
-    written_or_read = F.when(is_state | is_read, F.coalesce("leader", number_of("current_leader")))
-    leader = F.when(kind.isin(*STARTED, NEXT), F.col("node_id")).otherwise(written_or_read)
-    says = shown.isNotNull() | (kind == NEXT) | (is_read & (leader >= 0))
-    is_whole = F.col("topic").isNotNull() & F.col("node_id").isNotNull() & says
-    return events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, *WRITTEN, *READ) & is_whole).select(
-        "cluster", "topic", "topic_id", "partition", "at", "node_id", "file_id", "line",
-        shown.alias("shown_epoch"),
-        leader.alias("leader"),
-        F.when(is_state, sorted_ids(F.col("isr"))).alias("isr"),
-        is_written.alias("is_written"),
-        (~is_written & ~is_read).alias("is_known"),
-        (kind == NOT_IN_ISR).alias("is_read"),
-        F.lit(True).alias("is_shown"),
-        ((kind == REFRESHED) | ((kind == REMOVED) & (F.col("leader") >= 0))).alias("keeps_leader"),
-    )  # fmt: skip
-
-
-def to_assignments_told(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, topic, topic_id, partition, at, node_id, file_id, line, replicas, `is_new`, `shown_epoch`: the
-    assignments that ZooKeeper's controllers give new partitions (`is_new`), and that they write in reassignments.
-
-    `shown_epoch`: the leader epoch that the controller writes next, if its next line about the partition is that it
-    raised it; null else. Leaders learn of the assignment with that one.
-    """
-    kind = F.col("event_type")
-    place = ["cluster", "at", "node_id", "file_id", "line"]
-    new = events.where((kind == CREATED) & F.col("partitions").isNotNull()).select(
-        *place, F.explode("partitions").alias("one"), F.lit(True).alias("is_new")
-    )
-    lines = events.where(kind.isin(ASSIGNED, *WRITTEN, *READ) & F.col("topic").isNotNull())
-    order = Window.partitionBy("cluster", "topic", "partition", "node_id").orderBy("at", "line", "file_id")
-    raised = F.lead(F.when(kind == REFRESHED, F.col("leader_epoch"))).over(order)
-    written = lines.withColumn("shown_epoch", raised).where(kind == ASSIGNED)
-    names = ["topic", "topic_id", "partition", "replicas"]
-    return (
-        written.select(*place, *names, F.lit(False).alias("is_new"), "shown_epoch")
-        .unionByName(new.select(*place, *(F.col(f"one.{name}") for name in names), "is_new"), allowMissingColumns=True)
-        .where("topic IS NOT NULL AND partition IS NOT NULL AND replicas IS NOT NULL AND node_id IS NOT NULL")
-    )
-
-
-def to_added_replicas(assignments: DataFrame, runs: DataFrame) -> DataFrame:
-    """Rows of `to_assignments_told` with `incarnation`, of `to_controller_runs` -> rows as those of `to_epoch_bounds`
-    with `adds`: before that leader epoch no leader knew of this replica.
-
-    So it is of a replica that no assignment has before, if the logs of all controllers are there since they gave the
-    partition its first one.
-    """
-    place = ["at", "node_id", "file_id", "line"]
-    step = F.struct(*place, "topic_id", "is_new", "shown_epoch")
-    created = assignments.where("is_new").groupBy(*INCARNATION).agg(F.min("at").alias("created_at"))
-    firsts = (
-        assignments.withColumn("adds", F.explode("replicas"))
-        .groupBy(*INCARNATION, "adds")
-        .agg(F.min_by(step, F.struct("at", "line")).alias("first"))
-        .select(*INCARNATION, "adds", "first.*")
-        .where("NOT is_new AND shown_epoch IS NOT NULL")
-    )
-    run = controller_run_at(F.col("created_at"))
-    return (
-        firsts.join(created, INCARNATION)
-        .join(F.broadcast(runs), "cluster")
-        .where(run["until"] >= F.col("at"))
-        .select(*INCARNATION, "topic_id", *place, "shown_epoch", "adds", F.lit(True).alias("is_shown"))
-    )
-
-
 def to_broken_sessions(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, node_id, `since`, `until`: when brokers had no connection to ZooKeeper, at the end of which
     their session had expired. What they were about to write meanwhile they wrote in vain."""
@@ -299,8 +223,8 @@ def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame, starts: D
     """Rows of `to_leader_lines` and `to_broken_sessions`, EVENTS by which processes start -> CHANGES_BY_LEADER: what
     leaders up to Kafka 2.3 wrote themselves.
 
-    A change belongs to the newest leader epoch under which its writer began to lead by then; null if no line shows it.
-    So is it while no line shows the writer's release.
+    A change belongs to the newest leader epoch under which its writer began to lead by then; null if no line shows it,
+    or if that was over and the change is not known to have failed. So is it while no line shows the writer's release.
     """
     spans = broken_sessions.withColumn("day", days("since", "until")).groupBy("cluster", "node_id", "day")
     broken = spans.agg(F.collect_list(F.struct("since", "until")).alias("broken"))
@@ -310,13 +234,14 @@ def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame, starts: D
         F.col("event_type").isin("isr_shrinking", "isr_expanding") & F.coalesce("writes", F.lit(True))
     )
     by_day = changes.withColumn("day", day_of("at")).join(F.broadcast(broken), ["cluster", "node_id", "day"], "left")
+    is_over = F.col("is_refuted") & ~is_refused & ~F.coalesce(is_doubtful, F.lit(False))
     started = starts.groupBy("cluster", "node_id").agg(F.collect_list("at").alias("starts"))
     with_starts = by_day.join(F.broadcast(started), ["cluster", "node_id"], "left")
     return with_starts.select(
         *(
             {
                 "leader": F.col("node_id").alias("leader"),
-                "leader_epoch": F.col("term.leader_epoch").alias("leader_epoch"),
+                "leader_epoch": F.when(~is_over, F.col("term.leader_epoch")).alias("leader_epoch"),
                 "partition_epoch": F.when(is_refused, F.col("next.partition_epoch")).alias("partition_epoch"),
                 "controller_epoch": F.lit(None).cast("int").alias("controller_epoch"),
                 "isr": sorted_ids(F.col("isr")).alias("isr"),
@@ -337,7 +262,7 @@ def to_reported_states(lines: DataFrame) -> DataFrame:
     The first change of a term starts from the state with which it began, which is as old as that.
     Where the leader epoch is that of the writer's term, a row more has the line that began it, as evidence.
     """
-    term = F.when(F.col("is_clear"), F.col("term"))
+    term = F.when(F.col("is_clear") & ~F.col("is_refuted"), F.col("term"))
     isr = sorted_ids(F.col("isr"))
     is_intended = F.col("before.event_type").isin("isr_shrinking", "isr_expanding") & (
         sorted_ids(F.col("before.isr")) == isr

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.leader_lines import STALE
+from jobs.timelines.epoch_bounds import STALE
 from jobs.timelines.running_windows import rows_behind
 from jobs.timelines.topics import INCARNATION
 

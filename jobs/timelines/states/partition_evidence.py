@@ -14,15 +14,13 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
 )
 from jobs.timelines.controllers import ZOOKEEPER, to_replay_spans
+from jobs.timelines.epoch_bounds import to_added_replicas, to_assignments_told, to_epoch_bounds
 from jobs.timelines.known_spans import controller_run_at, to_controller_runs
 from jobs.timelines.leader_lines import (
     PROCESS_STARTS,
     is_begin,
-    to_added_replicas,
-    to_assignments_told,
     to_broken_sessions,
     to_changes_by_leader,
-    to_epoch_bounds,
     to_leader_lines,
     to_reported_states,
 )
@@ -158,7 +156,8 @@ def gather(
     starts = events.where((F.col("event_type") == PROCESS_STARTS) & F.col("node_id").isNotNull())
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
-        leader_lines = checkpointed(to_leader_lines(of_partitions, facts.coverage, starts))
+        shown = with_incarnation(to_epoch_bounds(events), incarnations)
+        leader_lines = checkpointed(to_leader_lines(of_partitions, facts.coverage, starts, shown))
         observations = observations.unionByName(to_reported_states(leader_lines))
     listed = None
     if kinds.listed:

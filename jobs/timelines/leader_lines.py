@@ -28,7 +28,6 @@ from jobs.timelines.sorted_times import number_until
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import FLAG, IDS, INT, column
 from udfs.logs.coverage import TOLERANCE
-from udfs.reconstruct.draft_states import CLOCKS_US
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -132,10 +131,10 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame, starts: DataFrame, s
 
 
 def _with_refuted(lines: DataFrame, shown: DataFrame) -> DataFrame:
-    """Rows with INCARNATION, `at` and `term`, rows of `to_epoch_bounds` -> the former with `is_refuted`; nodes' clocks
-    may be CLOCKS_US apart."""
+    """Rows with INCARNATION, `at` and `term`, rows of `to_epoch_bounds` -> the former with `is_refuted`. It may be
+    no more than that nodes' clocks differ: then the leaders of both leader epochs tell (`placed_changes`)."""
     by_time = Window.partitionBy(*INCARNATION).orderBy(F.unix_micros("at"))
-    by_then = by_time.rangeBetween(Window.unboundedPreceding, -CLOCKS_US)
+    by_then = by_time.rangeBetween(Window.unboundedPreceding, -1)
     epochs = shown.where("shown_epoch IS NOT NULL").select(*INCARNATION, "at", "shown_epoch")
     is_later = F.max("shown_epoch").over(by_then) > F.col("term.leader_epoch")
     return (

@@ -35,6 +35,8 @@ ACTIVITIES = {
 }
 """Event type -> strategy of the elections that it leads to, and their trigger; None: its lines do not tell it."""
 
+ELECTIONS_STARTED = ("preferred_election_started", "replica_election_started")
+"""Events by which a controller begins elections that somebody asked for; they list their partitions."""
 LEADER_MOVES = ("reassignment_leader_not_in_new_replicas", "reassignment_leader_dead")
 """Events by which a reassignment looks for another leader; they list its target."""
 TERM_BEGINS = ("controller_elected", "controller_epoch_incremented")
@@ -44,8 +46,10 @@ LIVE_LISTS = ("broker_set_changed", "controller_context_live_brokers")
 SHUTDOWN_LISTS = ("controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers")
 """Events that list the brokers that are shutting down, the first of them at DEBUG."""
 SHUTDOWN_STARTED = "controlled_shutdown_started"
-SHUTDOWN_DONE = "broker_removed_from_shutting_down"
-CONTEXT_EVENTS = (*ACTIVITIES, "replica_election_started", *LIVE_LISTS, *SHUTDOWN_LISTS, SHUTDOWN_DONE)
+SHUTDOWN_DONE = ("broker_removed_from_shutting_down", "broker_failure", "broker_startup")
+"""Events by which brokers are not shutting down any more; one that is dead, or starts, is not even where the first of
+them is lost (kafka.controller.KafkaController, `onBrokerFailure`)."""
+CONTEXT_EVENTS = (*ACTIVITIES, *ELECTIONS_STARTED, *LIVE_LISTS, *SHUTDOWN_LISTS, *SHUTDOWN_DONE)
 """Events that later decisions depend on, whichever topic they name."""
 
 
@@ -74,11 +78,20 @@ def trigger_of() -> Column:
 
 
 def _activity() -> Column:
-    """Strategy and trigger of an activity together, with the brokers that it takes for dead: its trigger may not be
-    known; null if the event is no activity."""
+    """Strategy and trigger of an activity together, with the brokers that it takes for dead, and all the partitions
+    that it is about, if it lists them: its trigger may not be known; null if the event is no activity."""
     strategy = strategy_of()
     failing = F.when(F.col("event_type") == "broker_failure", ids_of("brokers"))
-    of_activity = F.struct(strategy.alias("strategy"), trigger_of().alias("trigger"), failing.alias("failing"))
+    names = F.transform(
+        "partitions", lambda one: F.struct(one["topic"].alias("topic"), one["partition"].alias("partition"))
+    )
+    partitions = F.when(F.col("event_type").isin(*ELECTIONS_STARTED), names)
+    of_activity = F.struct(
+        strategy.alias("strategy"),
+        trigger_of().alias("trigger"),
+        failing.alias("failing"),
+        partitions.alias("partitions"),
+    )
     return F.when(strategy.isNotNull(), of_activity)
 
 
@@ -110,10 +123,10 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     of_target = F.struct("topic", "partition", printed_ids("target_replicas").alias("ids"))
     target = F.when(F.col("event_type").isin(*LEADER_MOVES), of_target)
     move = F.when(
-        F.col("event_type").isin(SHUTDOWN_STARTED, SHUTDOWN_DONE),
+        F.col("event_type").isin(SHUTDOWN_STARTED, *SHUTDOWN_DONE),
         F.struct(
             F.coalesce(ids_of("brokers"), F.array(number_of("broker")), nobody).alias("brokers"),
-            (F.col("event_type") == SHUTDOWN_DONE).alias("is_done"),
+            F.col("event_type").isin(*SHUTDOWN_DONE).alias("is_done"),
         ),
     )
     last_listed = F.coalesce(F.last("listed", ignorenulls=True).over(so_far), nobody)
@@ -170,7 +183,11 @@ def _with_refuted(events: DataFrame) -> DataFrame:
     in_order = events.where(is_list | _begins_term()).withColumn("own", F.when(is_list, lists))
     later = F.lead("own").over(order)
     expected = F.array_union(F.array_except("own.live_brokers", later["deleted_brokers"]), later["added_brokers"])
-    is_other = later["is_change"] & (F.array_sort(expected) != F.array_sort(later["live_brokers"]))
+    # who comes was not there, who goes was
+    was_other = F.arrays_overlap("own.live_brokers", later["added_brokers"]) | (
+        F.size(F.array_except(later["deleted_brokers"], "own.live_brokers")) > 0
+    )
+    is_other = later["is_change"] & (was_other | (F.array_sort(expected) != F.array_sort(later["live_brokers"])))
     refuted = in_order.withColumn("is_refuted", is_other).where("is_refuted")
     line = ["cluster", "file_id", "line"]
     return events.join(F.broadcast(refuted.select(*line, "is_refuted")), line, "left")
@@ -200,11 +217,14 @@ def _of_activity() -> dict[str, Column]:
     """Columns of a line by the activity that it belongs to.
 
     A bounced broker is among the live ones that are listed, but the controller takes it for dead before it starts (2.2
-    on).
+    on). What a controller decides about a partition that its last activity does not list comes of another one, whose
+    line is lost.
     """
     failing = F.coalesce("activity.failing", F.array().cast(IDS))
+    own = F.struct("topic", "partition")
+    is_other = F.col("topic").isNotNull() & ~F.array_contains("activity.partitions", own)
     names = ("strategy", "trigger")
-    return {name: F.col(f"activity.{name}") for name in names} | {
+    return {name: F.when(~F.coalesce(is_other, F.lit(False)), F.col(f"activity.{name}")) for name in names} | {
         "alive": F.array_except("live_list.ids", failing),
         "live_evidence": F.when(F.col("live_list.ids").isNotNull(), F.col("live_list.evidence")),
     }

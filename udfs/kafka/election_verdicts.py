@@ -39,6 +39,8 @@ _RULES = {strategy: f"{strategy}_election" for strategy in Strategy} | {
 ASSIGNMENT_ORDER = Release(0, 10)
 """From here on no election goes by the order in which the ISR is stored."""
 _ASSIGNMENTS = ("replicas", "replicas_before", "target_replicas")
+_OF_DEAD = ("broker_failure", "broker_startup", "controller_failover")
+"""Triggers of elections for partitions whose leader is gone."""
 _KINDS = (ElectionKind.ONLINE, ElectionKind.PREFERRED, ElectionKind.UNCLEAN)
 _RESTARTED = "unclean_shutdown"
 """Missing input: whether a broker registers anew that was not shut down cleanly, and so is no eligible leader replica
@@ -63,6 +65,8 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
         missing = (*missing, "strategy")
     if not is_kraft and not row["succeeded"] and row.get("refusal"):
         return _verdict(rule, judge(logged is None, f"no leader, for {row['refusal']}", in_words(logged)))
+    if not is_kraft and (refuted := _refuted_input({**row, "strategy": strategy})):
+        rows, missing = (), (refuted, *missing)
     if not has_algorithm(release, kraft=is_kraft):
         rows, missing = (), (f"an algorithm to judge Kafka {release} by", *missing)
     if not rows or "strategy" in missing:
@@ -89,6 +93,22 @@ def _strategy(row: Row) -> str | None:
         removed = row.get("removed_replica")
         return None if removed is None or removed in isr else REPLICA_REMOVAL
     return REPLICA_REMOVAL if len(isr_before) == len(isr) + 1 and set(isr) < set(isr_before) else None
+
+
+def _refuted_input(row: Row) -> str | None:
+    """An input that cannot have been so, for then the ZooKeeper controller would not have elected at all: lines that
+    changed it are lost. None: there is none.
+
+    It moves leaders in a controlled shutdown off the brokers that shut down (KafkaController.doControlledShutdown), and
+    elects for partitions that are offline: their leader is gone, or its directory has failed.
+    """
+    leader, strategy = row["previous_leader"], row["strategy"]
+    if leader is None or leader == NO_LEADER:
+        return None
+    if strategy == Strategy.CONTROLLED_SHUTDOWN and leader not in (row["shutting_down"] or ()):
+        return "shutting_down"
+    is_there = row["live_brokers"] is not None and leader in row["certainly_online"]
+    return "live_brokers" if strategy == Strategy.OFFLINE and row.get("trigger") in _OF_DEAD and is_there else None
 
 
 def _agreed(judgements: list[Judgement], missing: tuple[str, ...]) -> Judgement:

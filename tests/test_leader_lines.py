@@ -12,6 +12,7 @@ from jobs.timelines.leader_lines import (
     to_changes_by_leader,
     to_leader_lines,
     to_reported_states,
+    with_lost_begins,
 )
 from schemas.ingest import EVENTS, LOG_COVERAGE
 
@@ -202,14 +203,13 @@ def test_reports_of_leaders(frame: Frame, same: Same) -> None:
     same(to_reported_states(lines_of(frame, REPORTED)), STATES)
 
 
-# node 1 logs that it begins 4 and nothing of 5 and 6, in which 2 and then 1 lead; node 3 follows 6. What the store
-# refused belongs to 4 all the same, as what comes within a second of 5: clocks differ
+# node 1 logs that it begins 4, and node 2 that it begins 5: what node 1 writes after that it writes in a later one
 SHOWN = """
 topic   | at           | line | node_id | event_type                 | leader_epoch | partition_epoch | isr | message                                                       | fields
 lost    | 10:00:00     | 1    | 1       | leader_epoch_started       | 4            |                 |     | lost-0 starts at Leader Epoch 4 from offset 0                 |
 lost    | 10:00:01     | 2    | 1       | isr_shrinking              |              |                 | 1   | [Partition lost-0 broker=1] Shrinking ISR from 1,2 to 1       | old_isr=1,2
 lost    | 10:00:02     | 3    | 2       | leader_epoch_started       | 5            |                 |     | lost-0 starts at Leader Epoch 5 from offset 0                 |
-lost    | 10:00:02.900 | 4    | 1       | isr_expanding              |              |                 | 1,2 | [Partition lost-0 broker=1] Expanding ISR from 1 to 1,2       | old_isr=1
+lost    | 10:00:02     | 4    | 1       | isr_expanding              |              |                 | 1,2 | [Partition lost-0 broker=1] Expanding ISR from 1 to 1,2       | old_isr=1
 lost    | 10:00:03     | 5    | 1       | isr_expanding              |              |                 | 1,2 | [Partition lost-0 broker=1] Expanding ISR from 1 to 1,2       | old_isr=1
 refused | 10:00:00     | 6    | 1       | leader_epoch_started       | 4            |                 |     | refused-0 starts at Leader Epoch 4 from offset 0              |
 refused | 10:00:02     | 7    | 2       | leader_epoch_started       | 5            |                 |     | refused-0 starts at Leader Epoch 5 from offset 0              |
@@ -230,11 +230,44 @@ topic   | line | leader_epoch | is_accepted
 lost    | 2    | 4            | true
 lost    | 4    | 4            | true
 lost    | 5    |              | true
-refused | 8    | 4            | false
+refused | 8    |              | false
 """,
     )
     same(
         to_reported_states(lines),
         """topic  | line | leader | leader_epoch | partition_epoch | isr
            report | 12   | 1      |              | 7               | 1""",
+    )
+
+
+# of 5 and 6, which node 1 may lead, no line tells; its log is silent for 25 seconds. Of the other topic only one leader
+# epoch is missing, which another one led
+UNSEEN = """
+topic | at       | line | node_id | event_type           | leader_epoch | isr | message                                                  | fields
+two   | 10:00:00 | 1    | 1       | leader_epoch_started | 4            |     | two-0 starts at Leader Epoch 4 from offset 0             |
+two   | 10:00:05 | 2    | 1       | isr_shrinking        |              | 1   | [Partition two-0 broker=1] Shrinking ISR from 1,2 to 1   | old_isr=1,2
+two   | 10:00:30 | 3    | 1       | isr_expanding        |              | 1,2 | [Partition two-0 broker=1] Expanding ISR from 1 to 1,2   | old_isr=1
+two   | 10:00:40 | 4    | 2       | leader_epoch_started | 7            |     | two-0 starts at Leader Epoch 7 from offset 0             |
+one   | 10:00:00 | 5    | 1       | leader_epoch_started | 4            |     | one-0 starts at Leader Epoch 4 from offset 0             |
+one   | 10:00:30 | 6    | 1       | isr_shrinking        |              | 1   | [Partition one-0 broker=1] Shrinking ISR from 1,2 to 1   | old_isr=1,2
+one   | 10:00:40 | 7    | 2       | leader_epoch_started | 6            |     | one-0 starts at Leader Epoch 6 from offset 0             |
+"""
+
+
+def test_a_leader_that_may_have_begun_another_leader_epoch_while_its_log_is_silent(frame: Frame, same: Same) -> None:
+    lines, no_sessions = lines_of(frame, UNSEEN), to_broken_sessions(frame(EVENTS, UNSEEN))
+    same(
+        to_changes_by_leader(with_lost_begins(lines, frame(EVENTS, UNSEEN)), no_sessions, starts_of(frame)),
+        """topic | line | leader_epoch
+           two   | 2    | 4
+           two   | 3    |
+           one   | 6    | 4""",
+    )
+    spoken = frame(EVENTS, UNSEEN + "two | 10:00:15 | 8 | 1 | broker_started | | | |\n")
+    same(
+        to_changes_by_leader(with_lost_begins(lines, spoken), no_sessions, starts_of(frame)),
+        """topic | line | leader_epoch
+           two   | 2    | 4
+           two   | 3    | 4
+           one   | 6    | 4""",
     )

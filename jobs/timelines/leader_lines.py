@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.timelines.cluster_facts import day_of, days
+from jobs.timelines.lost_minutes import to_silences
 from jobs.timelines.observations import (
     EPOCH_STARTED,
     LEADER_STARTED,
@@ -24,6 +25,7 @@ from jobs.timelines.observations import (
     select_observations,
     sorted_ids,
 )
+from jobs.timelines.running_windows import rows_from
 from jobs.timelines.sorted_times import number_until
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import FLAG, IDS, INT, column
@@ -48,6 +50,9 @@ SESSION_EVENTS = (*BROKEN, *EXPIRED, "zk_session_established")
 LONGEST_SESSION = "INTERVAL 30 SECONDS"
 """So long before a session expires the connection was lost, where no line tells when: longer than Kafka's defaults."""
 WRITER = [*INCARNATION, "node_id"]
+MOST_UNSEEN = 1
+"""So many leader epochs in a row may be shown by no line: the controller may have found no leader for one. In a second
+one the leader of before may have led."""
 
 CHANGES_BY_LEADER = T.StructType(
     [
@@ -78,6 +83,7 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame, starts: DataFrame, s
       have a hole since, or its process ended: another one is told anew, in a log that may be missing;
     - `is_clear`: no line of another file at the same time begins another leader epoch;
     - `is_refuted`: `shown` has a later leader epoch than `term` by then: the writer's own line of one is missing;
+    - `may_be_later`: behind that of `term` nothing is shown of more than MOST_UNSEEN leader epochs;
     - `writes`: whether the writer is of a release whose leaders log changes as they write them; null unknown;
     - `before`, `next`: the writer's change before and the next one (`event_type, term, isr, old_isr, partition_epoch,
       at, file_id, line`, and `is_first`: whether it is the first of its term).
@@ -131,17 +137,46 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame, starts: DataFrame, s
 
 
 def _with_refuted(lines: DataFrame, shown: DataFrame) -> DataFrame:
-    """Rows with INCARNATION, `at` and `term`, rows of `to_epoch_bounds` -> the former with `is_refuted`. It may be
-    no more than that nodes' clocks differ: then the leaders of both leader epochs tell (`placed_changes`)."""
+    """Rows with INCARNATION, `at` and `term`, rows of `to_epoch_bounds` -> the former with `is_refuted` and
+    `may_be_later`. That a later leader epoch is shown before may be no more than that nodes' clocks differ: then the
+    leaders of both tell (`placed_changes`)."""
     by_time = Window.partitionBy(*INCARNATION).orderBy(F.unix_micros("at"))
     by_then = by_time.rangeBetween(Window.unboundedPreceding, -1)
+    later = rows_from(INCARNATION, "own_epoch", 1)
+    own_epoch = F.coalesce("term.leader_epoch", "shown_epoch")
     epochs = shown.where("shown_epoch IS NOT NULL").select(*INCARNATION, "at", "shown_epoch")
-    is_later = F.max("shown_epoch").over(by_then) > F.col("term.leader_epoch")
+    is_later = F.max("shown_epoch").over(by_then) > own_epoch
+    both = lines.unionByName(epochs, allowMissingColumns=True).withColumn("own_epoch", own_epoch)
     return (
-        lines.unionByName(epochs, allowMissingColumns=True)
-        .withColumn("is_refuted", F.coalesce(is_later, F.lit(False)))
+        both.withColumns(
+            {
+                "is_refuted": F.coalesce(is_later, F.lit(False)),
+                "may_be_later": F.coalesce(
+                    F.min("shown_epoch").over(later) - own_epoch - 1 > MOST_UNSEEN, F.lit(False)
+                ),
+            }
+        )
         .where("is_change")
-        .drop("shown_epoch")
+        .drop("shown_epoch", "own_epoch")
+    )
+
+
+def with_lost_begins(lines: DataFrame, events: DataFrame) -> DataFrame:
+    """Rows of `to_leader_lines`, EVENTS -> the former, refuted also where their writer may have begun another leader
+    epoch while its logs are silent: where there may have been one in which it led, of which no line shows anything."""
+    in_doubt = lines.where("may_be_later AND NOT is_refuted AND term IS NOT NULL")
+    if in_doubt.isEmpty():
+        return lines
+    nodes = in_doubt.select("cluster", "node_id").distinct()
+    silences = to_silences(events.join(F.broadcast(nodes), ["cluster", "node_id"], "left_semi"), "node_id")
+    of_node = silences.groupBy("cluster", "node_id").agg(F.collect_list(F.struct("since", "until")).alias("silences"))
+    begun, at = F.unix_micros("term.at"), F.unix_micros("at")
+    was_silent = F.exists("silences", lambda one: (one["since"] >= begun) & (one["until"] <= at))
+    is_lost = F.col("may_be_later") & F.coalesce(was_silent, F.lit(False))
+    return (
+        lines.join(F.broadcast(of_node), ["cluster", "node_id"], "left")
+        .withColumn("is_refuted", F.col("is_refuted") | is_lost)
+        .drop("silences")
     )
 
 
@@ -223,7 +258,7 @@ def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame, starts: D
     leaders up to Kafka 2.3 wrote themselves.
 
     A change belongs to the newest leader epoch under which its writer began to lead by then; null if no line shows it,
-    or if that was over and the change is not known to have failed. So is it while no line shows the writer's release.
+    or if another one may have begun since. So is it while no line shows the writer's release.
     """
     spans = broken_sessions.withColumn("day", days("since", "until")).groupBy("cluster", "node_id", "day")
     broken = spans.agg(F.collect_list(F.struct("since", "until")).alias("broken"))
@@ -233,7 +268,7 @@ def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame, starts: D
         F.col("event_type").isin("isr_shrinking", "isr_expanding") & F.coalesce("writes", F.lit(True))
     )
     by_day = changes.withColumn("day", day_of("at")).join(F.broadcast(broken), ["cluster", "node_id", "day"], "left")
-    is_over = F.col("is_refuted") & ~is_refused & ~F.coalesce(is_doubtful, F.lit(False))
+    is_over = F.col("is_refuted") & ~F.coalesce(is_doubtful, F.lit(False))
     started = starts.groupBy("cluster", "node_id").agg(F.collect_list("at").alias("starts"))
     with_starts = by_day.join(F.broadcast(started), ["cluster", "node_id"], "left")
     return with_starts.select(

@@ -106,19 +106,20 @@ def _with_late_reports(named: DataFrame, controllers: DataFrame) -> DataFrame:
     )
 
 
-def to_silences(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, since, until in microseconds: LEAST_SILENCE or longer in which no node logs anything."""
-    micros = F.unix_micros("at")
+def to_silences(events: DataFrame, *by: str) -> DataFrame:
+    """EVENTS -> cluster, since, until in microseconds: LEAST_SILENCE or longer in which no node logs anything; with
+    `by` (`node_id`) of each node by itself."""
+    micros, own = F.unix_micros("at"), ("cluster", *by)
     parts = (
         events.where("at IS NOT NULL")
-        .groupBy("cluster", F.floor(micros / PART_US).alias("part"))
+        .groupBy(*own, F.floor(micros / PART_US).alias("part"))
         .agg(F.min(micros).alias("until"), F.max(micros).alias("last"))
     )
-    in_order = Window.partitionBy("cluster").orderBy("part")
+    in_order = Window.partitionBy(*own).orderBy("part")
     return (
         parts.withColumn("since", F.lag("last").over(in_order))
         .where(F.col("until") - F.col("since") >= LEAST_SILENCE)
-        .select("cluster", "since", "until")
+        .select(*own, "since", "until")
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from jobs.findings.activities import CONTEXT_EVENTS, with_activity
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.ingest import EVENTS, LOG_COVERAGE
@@ -123,5 +125,46 @@ def test_only_lines_asked_for_but_all_that_they_go_by(frame: Frame, same: Same) 
         without 3  | offline | broker_failure   | 1     | []
         with 4?    | offline | broker_startup   |       | []
         who is alive? | offline | controller_failover |  | []
+        """,
+    )
+
+
+# what each line is about: the preferred election of orders-1 does not move payments-0; broker 2 starts, and 3 is dead,
+# so that neither shuts down any more; and 2 was not alive as it was listed, for it comes
+LOSSY = """
+node_id | file_id | at       | logger              | event_type                      | controller_epoch | topic    | partition | fields                              | message
+0       | c       | 10:00:00 | kafka.controller    | controller_elected              | 1                |          |           |                                     | elected
+0       | c       | 10:00:01 | kafka.controller    | controller_context_live_brokers |                  |          |           | live_brokers=1,2,3                  | lists 2
+0       | s       | 10:00:02 | state.change.logger | partition_state_change          | 1                | orders   | 1         |                                     | with 2?
+0       | c       | 10:00:03 | kafka.controller    | controlled_shutdown_shutting_down_brokers |        |          |           | shutting_down_brokers=2,3           | 2, 3 leave
+0       | c       | 10:00:04 | kafka.controller    | broker_set_changed              |                  |          |           | live_brokers=1,2,3; added_brokers=2 | 2 comes
+0       | c       | 10:00:04 | kafka.controller    | broker_startup                  |                  |          |           | brokers=2                           | 2 starts
+0       | c       | 10:00:05 | kafka.controller    | broker_failure                  |                  |          |           | brokers=3                           | 3 is dead
+0       | c       | 10:00:06 | kafka.controller    | replica_election_started        |                  |          |           | election_type=PREFERRED; trigger=AutoTriggered | preferred
+0       | s       | 10:00:07 | state.change.logger | partition_state_change          | 1                | orders   | 1         |                                     | its own
+0       | s       | 10:00:08 | state.change.logger | partition_state_change          | 1                | payments | 0         |                                     | another
+"""
+
+
+def test_what_lines_that_are_lost_must_have_said(frame: Frame, same: Same) -> None:
+    orders_1 = F.from_json(
+        F.lit('[{"topic": "orders", "partition": 1}]'), EVENTS.schema["partitions"].dataType.simpleString()
+    )
+    is_election = F.col("event_type") == "replica_election_started"
+    events = frame(EVENTS, LOSSY).withColumn("partitions", F.when(is_election, orders_1))
+    same(
+        with_activity(events, [*CONTEXT_EVENTS, "partition_state_change"], spans(frame)),
+        """
+        message    | strategy            | trigger             | alive | shutting_down
+        elected    | offline             | controller_failover |       | []
+        lists 2    | offline             | controller_failover |       | []
+        with 2?    | offline             | controller_failover |       | []
+        2, 3 leave | offline             | controller_failover |       | 2,3
+        2 comes    | offline             | controller_failover | 1,2,3 | 2,3
+        2 starts   | offline             | broker_startup      | 1,2,3 | 3
+        3 is dead  | offline             | broker_failure      | 1,2   | []
+        preferred  | preferred           | auto                | 1,2,3 | []
+        its own    | preferred           | auto                | 1,2,3 | []
+        another    |                     |                     | 1,2,3 | []
         """,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.leader_lines import to_epoch_bounds
+from jobs.timelines.epoch_bounds import to_epoch_bounds
 from jobs.timelines.sent_epochs import to_sent_epochs, with_limits
 from schemas.ingest import EVENTS
 

@@ -19,6 +19,7 @@ INPUTS = {
     "last_known_elr": "the last known eligible leader replicas",
     "live_brokers": "the live brokers",
     "metadata_version": "the metadata version",
+    "lost_lines": "lines that are lost here and there",
     "min_isr": "min.insync.replicas",
     "kafka_release": "the Kafka release",
     "online": "which brokers were online just then (a line may show that late)",
@@ -27,6 +28,7 @@ INPUTS = {
     "recovery": "the recovery state",
     "replicas": "the assignment",
     "replicas_before": "the assignment before",
+    "shutting_down": "which brokers were shutting down",
     "strategy": "the kind of election",
     "trigger": "whether an administrator asked for it",
 }

@@ -75,7 +75,8 @@ COVERAGE = """
 def starts(frame: Frame) -> DataFrame:
     """Rows of the leader epochs without a whole state."""
     incarnations = to_numbered_incarnations(frame(TOPIC_TIMELINE, TOPICS))
-    return to_leader_epoch_starts(frame(EVENTS, LOGGED), incarnations, frame(STATES, WHOLE)).persist()
+    rows = to_leader_epoch_starts(frame(EVENTS, LOGGED), incarnations, frame(STATES, WHOLE), with_completed=False)
+    return rows.persist()
 
 
 def test_a_leader_epoch_starts_with_its_leader_s_first_line(starts: DataFrame, same: Same) -> None:
@@ -89,6 +90,34 @@ def test_a_leader_epoch_starts_with_its_leader_s_first_line(starts: DataFrame, s
         payments | 3         | 0           | 3       | 3      | 7            | 10:01:29    | 3@f:7
         payments | 3         | 0           | 3       | 3      | 10           | 10:03:00    | 3@f:9
         """,
+    )
+
+
+# 2 begins to lead payments-0, and the preferred leader 1 is elected, which dies before it hears of it; of orders-0 two
+# leader epochs are missing, in either of which it may have led; it leads audit-0 already
+COMPLETIONS = """
+event_type                   | topic    | partition | node_id | at       | leader | leader_epoch | line
+leader_epoch_started         | payments | 0         | 2       | 10:00:00 |        | 4            | 1
+preferred_election_completed | payments | 0         | 9       | 10:00:10 | 1      |              | 2
+leader_epoch_started         | payments | 0         | 2       | 10:00:20 |        | 6            | 3
+leader_epoch_started         | orders   | 0         | 2       | 10:00:00 |        | 4            | 4
+preferred_election_completed | orders   | 0         | 9       | 10:00:10 | 1      |              | 5
+leader_epoch_started         | orders   | 0         | 2       | 10:00:20 |        | 7            | 6
+leader_epoch_started         | audit    | 0         | 1       | 10:00:00 |        | 4            | 7
+preferred_election_completed | audit    | 0         | 9       | 10:00:10 | 1      |              | 8
+leader_epoch_started         | audit    | 0         | 2       | 10:00:20 |        | 6            | 9
+"""
+
+
+def test_the_one_leader_epoch_that_a_preferred_election_can_have_begun(frame: Frame, same: Same) -> None:
+    incarnations = to_numbered_incarnations(
+        frame(TOPIC_TIMELINE, "topic | since\npayments | 10:00:00\norders | 10:00:00\naudit | 10:00:00")
+    )
+    events, states = frame(EVENTS, COMPLETIONS), frame(STATES, "topic\n")
+    same(
+        to_leader_epoch_starts(events, incarnations, states, with_completed=True).where("evidence[0].node_id = 9"),
+        """topic    | partition | leader | leader_epoch | since    | evidence
+           payments | 0         | 1      | 5            | 10:00:10 | 9@f:2""",
     )
 
 

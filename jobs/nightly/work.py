@@ -16,7 +16,7 @@ from jobs.nightly.window_check import compare, going_on
 from jobs.nightly.windows import BEGINS, since_horizon
 from jobs.session import checkpointed, compiling, held
 from jobs.settings import Settings
-from jobs.timelines.leader_epoch_starts import to_leader_epoch_starts, with_leader_epoch_starts
+from jobs.timelines.leader_epoch_starts import COMPLETED, to_leader_epoch_starts, with_leader_epoch_starts
 from jobs.timelines.observations import EPOCH_STARTED
 from jobs.timelines.partitions import to_states
 from jobs.timelines.topics import to_numbered_incarnations
@@ -99,7 +99,9 @@ class Work:
         if not self.inputs.kinds.have([EPOCH_STARTED]):
             return None
         incarnations = to_numbered_incarnations(self.table("topic_timeline"))
-        starts = checkpointed(to_leader_epoch_starts(self.events, incarnations, self.states))
+        has_completed = self.inputs.kinds.have([COMPLETED])
+        rows = to_leader_epoch_starts(self.events, incarnations, self.states, with_completed=has_completed)
+        starts = checkpointed(rows)
         return None if starts.isEmpty() else starts
 
     @property

@@ -11,29 +11,38 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.epoch_bounds import to_epoch_bounds
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.leader_lines import is_begin
-from jobs.timelines.running_windows import row_and_behind
+from jobs.timelines.running_windows import row_and_behind, rows_from
 from jobs.timelines.topics import HISTORY, INCARNATION, with_history, with_incarnation_of_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+COMPLETED = "preferred_election_completed"
+"""A ZooKeeper controller has elected a preferred leader, or finds it leading: who leads, and nothing else."""
 
-def to_leader_epoch_starts(events: DataFrame, incarnations: DataFrame, states: DataFrame) -> DataFrame:
+
+def to_leader_epoch_starts(
+    events: DataFrame, incarnations: DataFrame, states: DataFrame, *, with_completed: bool
+) -> DataFrame:
     """EVENTS, rows of `to_numbered_incarnations`, STATES -> HISTORY, INCARNATION, leader, leader_epoch, since,
     evidence: leader epochs that a line of their leader shows, and that no state with a leader and an ISR has.
 
     `since` is its first such line; a broker that starts again logs the leader epoch once more. One that two brokers
-    log is left out: lines contradict each other.
+    log is left out: lines contradict each other. `with_completed`: also those of `_completed`.
     """
     leader, line = F.col("node_id").alias("leader"), line_as_evidence().alias("evidence")
     own = events.where(is_begin()).select("cluster", "topic", "partition", "at", "leader_epoch", leader, line)
     of_epoch = [HISTORY, "leader_epoch"]
     whole = states.where("leader IS NOT NULL AND isr IS NOT NULL").select(*of_epoch).distinct()
+    names = (HISTORY, "at", "leader", "leader_epoch", "evidence")
+    begun = with_history(own, incarnations).select(*names)
+    if with_completed:
+        begun = begun.unionByName(_completed(events, incarnations))
     starts = (
-        with_history(own, incarnations)
-        .groupBy(*of_epoch)
+        begun.groupBy(*of_epoch)
         .agg(
             F.min("leader").alias("leader"),
             F.max("leader").alias("greatest"),
@@ -45,6 +54,36 @@ def to_leader_epoch_starts(events: DataFrame, incarnations: DataFrame, states: D
         .join(whole, of_epoch, "left_anti")
     )
     return with_incarnation_of_history(starts, incarnations)
+
+
+def _completed(events: DataFrame, incarnations: DataFrame) -> DataFrame:
+    """EVENTS -> HISTORY, at, leader, leader_epoch, evidence: leader epochs by the line that a preferred election is
+    completed, which has its leader alone.
+
+    It is the one between that which lines show last before it, of another leader, and the next one that any line shows,
+    if only one is missing there. (That leader may have died before it heard of it.)
+    """
+    place = (HISTORY, "at", "leader", "shown_epoch", "evidence")
+    shown = with_history(to_epoch_bounds(events).where("shown_epoch IS NOT NULL"), incarnations)
+    lines = events.where((F.col("event_type") == COMPLETED) & F.expr("topic IS NOT NULL AND leader >= 0"))
+    completed = with_history(lines, incarnations).withColumn("shown_epoch", F.lit(None).cast("int"))
+    both = (
+        shown.withColumn("evidence", F.lit(None))
+        .select(*place)
+        .unionByName(completed.withColumn("evidence", line_as_evidence()).select(*place))
+    )
+    by_time = Window.partitionBy(HISTORY).orderBy(F.unix_micros("at"))
+    by_then = by_time.rangeBetween(Window.unboundedPreceding, 0)
+    before = F.max(F.when(F.col("shown_epoch").isNotNull(), F.struct("shown_epoch", "leader"))).over(by_then)
+    with_before = both.withColumn("before", before).withColumn(
+        "own_epoch", F.coalesce("shown_epoch", "before.shown_epoch")
+    )
+    following = F.min("shown_epoch").over(rows_from([HISTORY], "own_epoch", 1))
+    return (
+        with_before.withColumn("following", following)
+        .where("evidence IS NOT NULL AND following = own_epoch + 2 AND before.leader <> leader")
+        .select(HISTORY, "at", "leader", (F.col("own_epoch") + 1).alias("leader_epoch"), "evidence")
+    )
 
 
 def with_leader_epoch_starts(states: DataFrame, starts: DataFrame) -> DataFrame:

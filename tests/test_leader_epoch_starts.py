@@ -21,7 +21,7 @@ from jobs.timelines.states.columns import STATES
 from jobs.timelines.topics import to_numbered_incarnations
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
-from schemas.timelines import BROKER_TIMELINE, TOPIC_TIMELINE
+from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from tests.test_findings import LAST, TAKEOVERS, known_spans
 
 if TYPE_CHECKING:
@@ -110,14 +110,20 @@ leader_epoch_started         | audit    | 0         | 2       | 10:00:20 |      
 
 
 def test_the_one_leader_epoch_that_a_preferred_election_can_have_begun(frame: Frame, same: Same) -> None:
-    incarnations = to_numbered_incarnations(
-        frame(TOPIC_TIMELINE, "topic | since\npayments | 10:00:00\norders | 10:00:00\naudit | 10:00:00")
-    )
+    names = "".join(f"{topic} | 0 | 10:00:00\n" for topic in ("payments", "orders", "audit"))
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\n" + names)
     events, states = frame(EVENTS, COMPLETIONS), frame(STATES, "topic\n")
+    rows = to_leader_epoch_starts(events, to_numbered_incarnations(topics), states, with_completed=True)
     same(
-        to_leader_epoch_starts(events, incarnations, states, with_completed=True).where("evidence[0].node_id = 9"),
+        rows.where("is_elected"),
         """topic    | partition | leader | leader_epoch | since    | evidence
            payments | 0         | 1      | 5            | 10:00:10 | 9@f:2""",
+    )
+    timeline, spans = frame(PARTITION_TIMELINE, "topic\n"), known_spans(frame, COVERAGE, "node_id")
+    same(
+        to_elections(timeline, events, topics, spans, EvidenceKinds(), rows),
+        """topic    | partition | leader | leader_epoch | at       | previous_leader | succeeded
+           payments | 0         | 1      | 5            | 10:00:10 | 2               | true""",
     )
 
 

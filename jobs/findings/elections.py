@@ -64,11 +64,15 @@ def to_elections(
     logged the transition; KRaft does not log them.
     """
     decisions = _decisions(events, known_spans) if kinds.have(DECISION_EVENTS) else None
+    new_terms = to_new_leader_epochs(events, kinds)
+    if starts is not None:
+        elected = starts.where("is_elected").withColumnRenamed("since", "at")
+        new_terms = new_terms.unionByName(elected.select(*new_terms.columns))
     is_from_isr = F.when(F.col("strategy").isin(*FROM_ISR), False)
     committed = (
         _committed_elections(states if starts is None else with_leader_epoch_starts(states, starts))
         .join(
-            _decisions_by_epoch(decisions, to_new_leader_epochs(events, kinds), topics, states),
+            _decisions_by_epoch(decisions, new_terms, topics, states),
             [*INCARNATION, "leader_epoch"],
             "left",
         )

@@ -28,19 +28,21 @@ def to_leader_epoch_starts(
     events: DataFrame, incarnations: DataFrame, states: DataFrame, *, with_completed: bool
 ) -> DataFrame:
     """EVENTS, rows of `to_numbered_incarnations`, STATES -> HISTORY, INCARNATION, leader, leader_epoch, since,
-    evidence: leader epochs that a line of their leader shows, and that no state with a leader and an ISR has.
+    evidence, `is_elected`: leader epochs that a line of their leader shows, and that no state with a leader and an ISR
+    has.
 
     `since` is its first such line; a broker that starts again logs the leader epoch once more. One that two brokers
-    log is left out: lines contradict each other. `with_completed`: also those of `_completed`.
+    log is left out: lines contradict each other. `is_elected`: also a controller's line shows that it came right then.
+    `with_completed`: those of `_completed` are among them.
     """
     leader, line = F.col("node_id").alias("leader"), line_as_evidence().alias("evidence")
     own = events.where(is_begin()).select("cluster", "topic", "partition", "at", "leader_epoch", leader, line)
     of_epoch = [HISTORY, "leader_epoch"]
     whole = states.where("leader IS NOT NULL AND isr IS NOT NULL").select(*of_epoch).distinct()
     names = (HISTORY, "at", "leader", "leader_epoch", "evidence")
-    begun = with_history(own, incarnations).select(*names)
+    begun = with_history(own, incarnations).select(*names, F.lit(False).alias("is_elected"))
     if with_completed:
-        begun = begun.unionByName(_completed(events, incarnations))
+        begun = begun.unionByName(_completed(events, incarnations).withColumn("is_elected", F.lit(True)))
     starts = (
         begun.groupBy(*of_epoch)
         .agg(
@@ -48,6 +50,7 @@ def to_leader_epoch_starts(
             F.max("leader").alias("greatest"),
             F.min("at").alias("since"),
             F.min_by("evidence", F.struct("at", "evidence")).alias("evidence"),
+            F.max("is_elected").alias("is_elected"),
         )
         .where("leader = greatest")
         .drop("greatest")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from udfs.rules.parsing import read_message
+from udfs.rules.prefixes import read_prefix
 
 LOADER = "org.apache.kafka.image.loader.MetadataLoader"
 PUBLISHER = "kafka.server.metadata.DynamicConfigPublisher"
@@ -38,3 +39,26 @@ def test_prefix(logger: str, message: str, columns: dict[str, Any]) -> None:
     read = read_message(logger, message)
     assert read is not None
     assert {name: read.get(name) for name in columns} == columns
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "[Group Metadata Manager on Broker 4]: ",  # up to 0.11
+        "[GroupCoordinator 4]: ",
+        "[GroupCoordinator id=4 topic=__consumer_offsets partition=17] ",  # 4.0
+        "[Token Manager on Broker 4]: ",
+        "[ProducerId Manager 4]: ",
+        "[Transaction State Manager 4]: ",
+        "[Transaction Marker Channel Manager 4]: ",
+        "[Transaction Marker Request Completion Handler 4]: ",
+        "[Socket Server on Broker 4], ",  # up to 0.11
+        "[SocketServer listenerType=ZK_BROKER, nodeId=4] ",
+        "[Kafka Request Handler 7 on Broker 4], ",
+        "[data-plane Kafka Request Handler on Broker 4], ",
+        "[ExpirationReaper-4], ",  # up to 0.10
+        "[ExpirationReaper-4-Heartbeat]: ",
+    ],
+)
+def test_what_a_broker_writes_in_quiet_hours_names_it(prefix: str) -> None:
+    assert (read_prefix(prefix.encode()) or {}).get("node") == 4

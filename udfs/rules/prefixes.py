@@ -55,7 +55,16 @@ _PATTERNS = tuple(
         r"\[(?:Log|UnifiedLog|LogLoader|LocalLog|MergedLog) partition=(?P<tp>[\w.-]+-\d+), dir=[^\]]*\]",
         r"\[LeaderEpochCache (?P<tp>[\w.-]+-\d+)\]",
         r"\[ReplicaFetcherThread-\d+-\d+\][:,]|\[LogDirFailureHandler\]:|\[Zoo[Kk]eeperClient[\w ]*\]:?",
-        r"\[(?:Log|Admin) Manager on Broker (?P<broker_id>\d+)\]:?",
+        # what a broker writes in quiet hours
+        r"\[(?:Log|Admin|Group Metadata|Token) Manager on Broker (?P<broker_id>\d+)\]:?",
+        (
+            r"\[(?:GroupCoordinator|ProducerId Manager|Transaction (?:State Manager|Marker Channel Manager"
+            r"|Marker Request Completion Handler)) (?P<broker_id>\d+)\]:?"
+        ),
+        r"\[\w+Coordinator id=(?P<broker_id>\d+) topic=[\w.-]+ partition=\d+\]",
+        r"\[(?:Socket Server|(?:[\w-]+ )?Kafka Request Handler(?: \d+)?) on Broker (?P<broker_id>\d+)\],",
+        r"\[SocketServer listenerType=\w+, nodeId=(?P<node>\d+)\]",
+        r"\[ExpirationReaper-(?P<broker_id>\d+)(?:-\w+)?\][:,]",
         r"\[(?:zk-)?broker-(?:-1|(?P<broker_id>\d+))-to-controller-[\w-]+\]:",  # -1: it has no id yet
         r"\[controller-(?P<node>\d+)-to-controller-[\w-]+\]:",
         r"\[(?:Broker|Node)ToControllerChannelManager (?:broker|id)=(?P<broker_id>\d+) name=\w+\]:?",

@@ -558,10 +558,10 @@ RULES: tuple[Rule, ...] = (
             "kafka.server.metadata.BrokerMetadataPublisher$",
             "kafka.server.metadata.BrokerMetadataPublisher",
         ),
-        text="The topicId does not exist in <log:text>, treat it as a stray log.",
+        text="The topicId does not exist in <log:text>, treat it as a stray log<?.?>",
         sample="The topicId does not exist in Log(dir=/srv/kafka/d1/pay-in-3), treat it as a stray log.",
         reads={"log": "Log(dir=/srv/kafka/d1/pay-in-3)"},
-        since="4.3.0",
+        since="3.7.2",
     ),
     Rule(
         "metadata_snapshot_loading",

@@ -544,6 +544,14 @@ layout(
     "ts [thread] LEVEL logger - (log4j's default)",
     lambda e: f"{e.stamp} [{e.thread}] {e.level:5} {e.logger} - {e.message}",
 )
+layout("[ts] [LEVEL ] [logger ] -", lambda e: f"[{e.stamp}] [{e.level:5}] [{e.logger:40}] - {e.message}")
+layout(
+    "ts [ LEVEL] [ thread] [ logger]",
+    lambda e: f"{e.stamp} [{e.level:>5}] [{e.thread:>20}] [{e.logger:>40}] - {e.message}",
+)
+layout("[ts][LEVEL ][logger][thread]", lambda e: f"[{e.stamp}][{e.level:5}][{e.logger}][{e.thread}] {e.message}")
+layout("bars between columns", lambda e: f"{e.stamp}|{e.level:5}|{e.logger:33}|{e.message}")
+layout("LEVEL [ts] logger :", lambda e: f"{e.level:5} [{e.stamp}] {e.logger:33}: {e.message}")
 layout("LEVEL first", lambda e: f"{e.level:5} {e.stamp} {e.thread} {e.logger} - {e.message}")
 layout("Cloudera", lambda e: f"{e.stamp} {e.level} {e.logger}: {e.message}")
 layout("Strimzi", lambda e: f"{e.stamp} {e.level} {e.message} ({e.logger}) [{e.thread}]")
@@ -568,6 +576,15 @@ layout(
     "slashes in dates",
     lambda e: f"{e.at:%Y/%m/%d %H:%M:%S}.{millis3(e)} {e.level} [{e.thread}] {e.logger} - {e.message}",
 )
+text_form(
+    "Testcontainers, logback",
+    lambda e, line: f"{e.at:%H:%M:%S}.{millis3(e)} [docker-java-stream-1] INFO tc.kafka - STDOUT: {line}",
+)
+text_form(
+    "Testcontainers, Spring",
+    lambda e, line: f"{e.iso}  INFO 77 --- [main] [docker-java-stream-1] tc.kafka : STDOUT: {line}",
+)
+text_form("a program with time and level", lambda e, line: f"{e.stamp} INFO [kafka-out] {line}")
 layout(
     "time without a date", lambda e: f"{e.at:%H:%M:%S}.{millis3(e)} [{e.thread}] {e.level:5} {e.logger} - {e.message}"
 )

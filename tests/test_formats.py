@@ -38,6 +38,12 @@ FAILED = b"""[2026-11-21 12:15:17,016] ERROR [Controller id=4 epoch=6] failed fo
 kafka.common.StateChangeFailedException: Failed to elect under OfflinePartitionLeaderElectionStrategy(false)
 \tat kafka.controller.ZkPartitionStateMachine.elect(PartitionStateMachine.scala:433)
 """
+QUIET = (
+    b"[2026-11-21 12:%02d:54,576] INFO [GroupCoordinator 4]: Group audit with generation %d is now empty "
+    b"(__consumer_offsets-17) (kafka.coordinator.group.GroupCoordinator)\n"
+)
+STARTING = b"[2026-11-21 12:09:54,576] INFO [Controller id=4] Starting (kafka.controller.KafkaController)\n"
+STDOUT = b"12:%02d:54.580 [docker-java-stream-1190562417] INFO  tc.registry.example/kafka - STDOUT: "
 TORN = b"[2026-11-21 12:15:17,018] INFO [Controller id=4 epoch=6] Partition a\n"
 SAMPLES = {  # begin of a stream -> name of its format
     # the longest line comes often, and is torn once
@@ -46,6 +52,13 @@ SAMPLES = {  # begin of a stream -> name of its format
     "hardly anything but a client's lines": (
         b"".join(LOST.replace(b"node 0", b"node %d" % (10**n)) for n in range(9)),
         "apache",
+    ),
+    "nobody but the group coordinator writes": (b"".join(QUIET % (n, n) for n in range(9)), "apache"),
+    # the longest lines are one in six, and a time without a date begins the next
+    "lines of one length behind a time without a date": (
+        b"".join(STDOUT % n + (STARTING if n % 6 else QUIET % (n, n)) for n in range(10, 46)),
+        r"prefix(\d+:\d+:\d+\.\d+ \[docker\-java\-stream\-\d+\] INFO  "
+        r"tc\.registry\.example~1kafka \- STDOUT:(?: |(?=\r?$)))/apache",
     ),
     "threads": (
         b"".join(LOST.replace(b"[Controller id=3, targetBrokerId=0]", b"[thread-%d] x" % (10**n)) for n in range(9)),

@@ -9,7 +9,13 @@ from udfs.logs.encodings import decoded, encoding_of
 from udfs.logs.json_scan import is_cut_document
 from udfs.logs.layouts import APACHE, LAYOUTS, Layout, count_heads, count_starts, read_head
 from udfs.logs.line_order import is_wrapped_at_blanks
-from udfs.logs.line_patterns import counts_from_start, has_much_cut_levels, lacks_dates, names_unknown_zone
+from udfs.logs.line_patterns import (
+    counts_from_start,
+    has_much_cut_levels,
+    holds_records,
+    lacks_dates,
+    names_unknown_zone,
+)
 from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.orders import pattern_of_thread, with_order
 from udfs.logs.soundness import is_sound, lacks_loggers, names_loggers
@@ -63,7 +69,10 @@ def format_of(sample: bytes) -> Format | None:
         expected = _expected(some, 0)
         known = max(_candidates(some, "", DEPTH), key=_count)[0]
         count, wrapper, layout = max(((known, wrapper, layout), *_unusual(some, "", DEPTH)), key=_count)
-    elif layout is not None and not names_loggers(b"".join(_inside(text, wrapper)), layout):
+    elif layout is not None and (
+        not names_loggers(b"".join(_inside(text, wrapper)), layout)
+        or holds_records(b"".join(_inside(some, wrapper)), layout)
+    ):
         wrapper, layout = _better(some, wrapper, layout)
     elif (source := name_of_source(b"".join(_inside(some, wrapper)))) is not None:
         wrapper = _joined(wrapper, source)

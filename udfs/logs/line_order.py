@@ -65,6 +65,8 @@ def begins_record(line: bytes) -> bool:
 
 
 _TRACE = late(rb"\s+at [\w$/@<>-]+[.(]|\s+\.\.\. \d+ more|Caused by: |\s+Suppressed: ")
+_CLOCK = late(rb"[^\n]{0,60}?\b\d\d:\d\d:\d\d\b")
+_NUMBER = late(rb"\d+")
 _LEAST_STEPS = 3
 
 
@@ -132,7 +134,7 @@ class HardWrapped:
 
     def _goes_on(self, line: bytes) -> bool:
         """Whether this line is the rest of the open one."""
-        if begins_record(line) or _TRACE.match(line) or not line or looks_first(line):
+        if begins_record(line) or _TRACE.match(line) or not line or looks_first(line) or _begin_alike(self._open, line):
             return False
         return not any(layout.ends_in_logger and layout.head.fullmatch(self._open) for layout in LAYOUTS[:1])
 
@@ -173,8 +175,20 @@ def _torn(lines: Sequence[bytes], of_lines: Sequence[int], longest: int) -> int:
         and following != b""
         and not (begins_record(following) or looks_first(following))
         and not _TRACE.match(following)
-        for width, following in zip(of_lines, lines[1:], strict=False)
+        and not _begin_alike(line, following)
+        for width, line, following in zip(of_lines, lines, lines[1:], strict=False)
     )
+
+
+def _begin_alike(line: bytes, following: bytes) -> bool:
+    """Whether two lines have times of the day in one place, behind texts that differ in numbers alone.
+
+    >>> _begin_alike(b"[x-1] 09:59:59 a", b"[x-2] 10:00:00 b"), _begin_alike(b"[x-1] 09:59:59 a", b"to 10:00:00")
+    (True, False)
+    """
+    clocks = [_CLOCK.match(some) for some in (line, following)]
+    begins = {_NUMBER.sub(b"0", clock[0]) for clock in clocks if clock}
+    return all(clocks) and len(begins) == 1
 
 
 def is_wrapped_at_blanks(text: bytes) -> bool:

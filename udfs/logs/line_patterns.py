@@ -24,7 +24,11 @@ _NAMES = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|NOTICE|CRITICAL"
 _LEVEL = late(rf"(?i)(?<![\w./-])(?:{_NAMES})(?![\w./-])")
 _CUT_LEVEL = late(rf"(?<![\w./-])(?:{CUT})(?![\w./-])")
 _AT = late(DATED)
+_KAFKAS = late(rf"\[(?P<at>{DATED})\] (?P<level>{_NAMES}) ")
 _COUNT = late(r"[\d.]+")
+_SEPARATORS = ("|", ":", "-")
+_LINES = 2000
+_FEW = 3  # of which one may quote another
 _GAP = 80  # and as many between them
 _HEAD = 220  # characters of a line in which time and level stand
 _TIME_ONLY = late(rf"^\W{{0,3}}\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\W.{{0,100}}\b(?:{_NAMES})\b", re.MULTILINE)
@@ -87,29 +91,31 @@ def _regex(pattern: str) -> str:
         raise ValueError(f"{pattern!r} is no pattern of a layout; expected one such as '[%d] [%t] %p %m (%c)'")
     head, _, tail = pattern.partition("%m")
     parts = [r"[\0\ufeff]*"]
-    for part in re.findall(r"\[%t\]|%t|%d|%p|%c|\s+|.", head):
+    some = re.findall(r"\[%t\]|%t|%d|%p|%c|\s+|.", head)
+    for part, following in zip(some, [*some[1:], ""], strict=True):
+        blanks = r"[ \t]*" if following in _SEPARATORS else r"[ \t]+"  # before which a column may be full
         parts.append(
             {
                 "[%t]": r"\[[^\]\n]*\]",
                 "%t": r"[^\s]*?",
                 "%d": rf"(?P<d>{DATED})",
-                "%p": rf"(?P<p>(?i:{_NAMES})|(?:{CUT})(?!\w))[ ]*",
-                "%c": r"(?P<c>[\w$-]+(?:\.[\w$-]+)*)(?::[\d?]+)?[ ]*",
-            }.get(part, r"[ \t]+" if part.isspace() else re.escape(part))
+                "%p": rf"[ ]*(?P<p>(?i:{_NAMES})|(?:{CUT})(?!\w))[ ]*",
+                "%c": r"[ ]*(?P<c>[\w$-]+(?:\.[\w$-]+)*)(?::[\d?]+)?[ ]*",
+            }.get(part, blanks if part.isspace() else re.escape(part))
         )
     if "%c" in head:
         behind = r"(?P<m>[^\r\n]*)"
     else:
         threads = r"(?:[ ]*\[[^\]\n]*\])?" if "%t" in tail else ""
         behind = rf"(?P<m>[^\r\n]*?)(?:[ ]\((?P<c>[\w.$-]+)(?::\d+)?\){threads}[ ]*|)"
-    return "".join(parts).replace(r"%p)[ ]*[ \t]+", "%p)[ ]+") + behind + r"(?P<end>\0*\r*\n?)\Z"
+    return "".join(parts) + behind + r"(?P<end>\0*\r*\n?)\Z"
 
 
 def pattern_of(text: bytes) -> list[str]:
     """The patterns of most of the lines of a text that name a logger, the most frequent first; else none."""
     patterns: Counter[str] = Counter()
     lines = 0  # that have one
-    for line in text.decode("utf-8", "surrogateescape").split("\n")[:2000]:
+    for line in text.decode("utf-8", "surrogateescape").split("\n")[:_LINES]:
         pattern = _pattern_of_line(line.rstrip("\r"))
         logger = LOGGER_NAME.search(line)
         lines += pattern is not None or (logger is not None and is_known_logger(logger[0]))
@@ -151,22 +157,25 @@ def _pattern_of_line(line: str) -> str | None:
     for begin, end, name in spans:
         parts += [_between(line[position:begin]), name]
         position = end
-    behind = re.compile(r"(?::[\d?]+(?!\w))?[\])>]?").match(line, position)
+    behind = re.compile(r"(?::[\d?]+(?!\w))?(?: *([\])>]))?").match(line, position)
     assert behind is not None
-    parts.append(re.sub(r"^:[\d?]+", "", behind[0]))
+    parts.append(behind[1] or "")
     position = behind.end()
-    while (m := re.compile(r"(\s+)\[([^\]]*)\](?=[\s:])").match(line, position)) and not _is_prefix(m[0].strip()):
+    while (m := re.compile(r"(\s*)\[([^\]]*)\](?=[\s:])").match(line, position)) and not _is_prefix(m[0].strip()):
         parts.append(f"{m[1]}[%t]")
         position = m.end()
-    separator = re.compile(r"\s*(?:[-:|>]+\s+)?|\s+").match(line, position)
+    separator = re.compile(r"\s*(?:[-:|>]+\s+|\|)?").match(line, position)
     pattern = "".join([*parts, separator[0] if separator else "", "%m", tail])
     return None if "%t%" in pattern else pattern
 
 
 def _time_and_level(line: str) -> tuple[re.Match[str], re.Match[str]] | None:
     """Time and level of a first line; None if it lacks one. Of several dates before the level the last is its own: who
-    wraps lines writes his before them.
+    wraps lines writes his before them. If he writes a level, too, those that stand as Kafka writes them are the line's.
     """
+    if own := _KAFKAS.search(line, 0, _HEAD):
+        at, level = _AT.match(line, own.start("at")), _LEVEL.match(line, own.start("level"))
+        return None if at is None or level is None else (at, level)
     level = _LEVEL.search(line, 0, _HEAD) or _CUT_LEVEL.search(line, 0, _HEAD)
     times = list(_AT.finditer(line, 0, _HEAD))
     if level is None or not times:
@@ -174,6 +183,13 @@ def _time_and_level(line: str) -> tuple[re.Match[str], re.Match[str]] | None:
     before = [m for m in times if m.end() <= level.start()]
     dates = [m for m in before if not _COUNT.fullmatch(m[0])]  # others are numbers, which may be ids
     return (dates or before or times)[-1 if dates else 0], level
+
+
+def holds_records(text: bytes, layout: Layout) -> bool:
+    """Whether messages of a layout's records are Kafka's own lines with time and level: another program logged them."""
+    heads = [m for line in text.split(b"\n")[:_LINES] if (m := layout.head.match(line))]
+    own = sum(_KAFKAS.search(m["message"][:_HEAD].decode("latin-1")) is not None for m in heads)
+    return len(heads) >= _FEW and own * 2 > len(heads)
 
 
 def begin_of_own(line: str) -> int:
@@ -204,8 +220,14 @@ def looks_first(line: bytes) -> bool:
 
 
 def _between(text: str) -> str:
-    """What stands between two parts, its words as `%t`."""
-    return re.sub(r"\[[^\]\s][^\]]*\]|[^\s\[\]()|]*\w[^\s\[\]()|]*", lambda m: "[%t]" if m[0][0] == "[" else "%t", text)
+    """What stands between two parts, its words as `%t`; blanks that fill a bracket are none of it.
+
+    >>> _between("   ] [  main ] [  "), _between(" | main   | ")
+    ('] [%t] [', ' | %t   | ')
+    """
+    text = re.sub(r"^ +(?=[\])>])|(?<=[\[(<]) +$", "", text)
+    words = r"\[ *[^\]\s][^\]]*\]|[^\s\[\]()|]*\w[^\s\[\]()|]*"
+    return re.sub(words, lambda m: "[%t]" if m[0][0] == "[" else "%t", text)
 
 
 def _is_prefix(bracket: str) -> bool:

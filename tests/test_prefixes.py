@@ -62,3 +62,14 @@ def test_prefix(logger: str, message: str, columns: dict[str, Any]) -> None:
 )
 def test_what_a_broker_writes_in_quiet_hours_names_it(prefix: str) -> None:
     assert (read_prefix(prefix.encode()) or {}).get("node") == 4
+
+
+def test_a_broker_that_migrates_from_zookeeper_says_so_in_its_prefix() -> None:
+    message = "[BrokerLifecycleManager id=4 isZkBroker=true] Transitioning from RUNNING to SHUTTING_DOWN."
+    read = read_message("kafka.server.BrokerLifecycleManager", message)
+    assert read is not None
+    assert {name: read[name] for name in ("event_type", "broker_id", "node")} == {
+        "event_type": "broker_status_changed",
+        "broker_id": 4,
+        "node": 4,
+    }

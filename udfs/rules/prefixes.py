@@ -42,7 +42,7 @@ _PATTERNS = tuple(
         (
             r"\[(?:Kafka ?Server (?:id=)?|KafkaApi-|BrokerServer id=|BrokerLifecycleManager id="
             r"|BrokerMetadataPublisher id=|BrokerMetadataListener id=|SharedServer id="
-            r"|KafkaHealthcheck )(?P<broker_id>\d+)\]:?,?"
+            r"|KafkaHealthcheck )(?P<broker_id>\d+)(?: isZkBroker=true)?\]:?,?"  # in a migration from ZooKeeper
         ),
         r"\[\w+ (?:broker id|brokerId)=(?P<broker_id>\d+)\]",
         r"\[ControllerRegistrationManager id=(?P<node>\d+) incarnation=[\w-]+\]",

@@ -37,6 +37,13 @@ ids | 0 | 10:00:00 | cluster_id_logged | | | | | cluster_id=A
 ids | 1 | 10:00:01 | cluster_id_logged | | | | | cluster_id=A
 ids | 1 | 12:00:00 | cluster_id_logged | | | | | cluster_id=B
 ids | 0 | 12:00:05 | cluster_id_logged | | | | | cluster_id=B
+# each start finds another one, of which nothing but its id and one election is logged
+often | 0 | 10:00:00 | cluster_id_logged | | | | | cluster_id=A
+often | 0 | 12:00:00 | cluster_id_logged | | | | | cluster_id=B
+often | 0 | 14:00:00 | cluster_id_logged | | | | | cluster_id=C
+elected | 0 | 10:00:00 | controller_elected | 0 | 1 | | |
+elected | 0 | 12:00:00 | controller_elected | 0 | 1 | | |
+elected | 0 | 14:00:00 | controller_elected | 0 | 1 | | |
 # one that comes back is that of a restored copy; ids that take turns are those of two clusters
 restored | 0 | 10:00:00 | cluster_id_logged | | | | | cluster_id=A
 restored | 0 | 12:00:00 | cluster_id_logged | | | | | cluster_id=B
@@ -66,6 +73,19 @@ zombie | 1 | 16:00:00 | leader_and_isr_stale_controller_epoch | 2 | 6 | | |
 moved | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 9 | | |
 moved | 100 | 13:59:00 | kraft_controller_active | 100 | 2 | | |
 moved | 1 | 14:00:00 | leader_and_isr_request_received | 100 | 2 | | |
+# the storage of a KRaft node is formatted anew
+formatted | 1 | 10:00:00 | kraft_controller_created | 1 | | | | cluster_id=A
+formatted | 1 | 10:00:01 | kraft_controller_elected | 1 | 1 | | |
+formatted | 1 | 10:00:02 | broker_incarnation_starting | | | | | cluster_id=A
+formatted | 1 | 10:20:01 | kraft_controller_elected | 1 | 2 | | |
+formatted | 1 | 10:40:00 | kraft_controller_created | 1 | | | | cluster_id=B
+formatted | 1 | 10:40:01 | kraft_controller_elected | 1 | 1 | | |
+formatted | 1 | 10:40:02 | broker_incarnation_starting | | | | | cluster_id=B
+# with other node ids: sure only after more hours than time zones are apart
+renumbered | 1 | 2026-11-01 10:00:00 | kraft_controller_elected | 1 | 5 | | |
+renumbered | 2 | 2026-11-02 10:00:00 | kraft_controller_elected | 2 | 4 | | |
+renumbered | 3 | 2026-11-04 10:00:00 | kraft_controller_elected | 3 | 1 | | |
+renumbered | 3 | 2026-11-04 10:00:02 | broker_incarnation_starting | | | | | cluster_id=B
 """
 
 
@@ -78,10 +98,14 @@ def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> N
     life_starts = collect_life_starts(events)
     assert life_starts == {
         "anew": [micros("10:20:00")],
+        "elected": [micros("12:00:00"), micros("14:00:00")],
         "fell": [micros("14:00:00")],
+        "formatted": [micros("10:40:00")],
         "ids": [micros("12:00:00")],
         "mixed": [],
-        "restored": [micros("12:00:00")],
+        "renumbered": [micros("2026-11-04 10:00:00")],
+        "often": [micros("12:00:00"), micros("14:00:00")],
+        "restored": [micros("12:00:00"), micros("14:00:00")],
         "wiped": [micros("14:00:00")],
     }
     same(

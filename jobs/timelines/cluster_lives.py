@@ -1,9 +1,10 @@
 """When a cluster was created anew under its name: in the same folders, with other data, all its epochs from the start.
 
 Its signs are lines of one node, so that no two clocks are compared: an own controller election with an epoch that the
-node's elections had reached before, another cluster id (from 0.10.1 on), or, after a silence, a controller with a
-smaller epoch than the last one, or a registration of the node as broker with a smaller one: it is the number of a
-transaction in ZooKeeper (czxid, KAFKA-7235), which never falls there. Signs that one new beginning explains are one
+node's elections had reached before, another cluster id (from 0.10.1 on), or, after a
+silence, a controller with a smaller epoch than the last one, or a registration of the node as broker with a smaller
+one: it is the number of a transaction in ZooKeeper (czxid, KAFKA-7235), which never falls there. Another node's cluster
+id counts if no difference of time zones can be what parts the two lines. Signs that one new beginning explains are one
 (`udfs.reconstruct.incarnations`).
 """
 
@@ -17,7 +18,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.zk_registrations import to_printed_epochs
-from udfs.reconstruct.incarnations import incarnation_starts
+from udfs.reconstruct.incarnations import MAX_CLOCK_DIFFERENCE_US, incarnation_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,8 @@ _MINUTE_US = 60_000_000
 """A controller's lines of one election are no further apart."""
 _SILENCE_US = 60 * _MINUTE_US
 """After so long a silence no controller that was replaced meanwhile goes on."""
+_OTHER_CLOCKS_US = 26 * 60 * _MINUTE_US
+"""No two nodes' local times are further apart."""
 _SIGN = "cluster", "after", "at"
 _MOST_SIGNS = 10_000
 _SEPARATOR = "\0"
@@ -46,7 +49,8 @@ def collect_life_starts(events: DataFrame) -> LifeStarts:
     by_cluster: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     changes: defaultdict[tuple[str, int | None], list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
-        by_cluster[row["cluster"]].append((row["after"], row["at"]))
+        # two lines of one node: the second one of a sign may be the first one of the next, and no clocks are between
+        by_cluster[row["cluster"]].append((min(row["after"] + MAX_CLOCK_DIFFERENCE_US, row["at"] - 1), row["at"]))
         if row["ids"] is not None:
             changes[row["cluster"], row["ids"]["node_id"]].append((row["ids"]["before"], row["ids"]["id"]))
     several = {cluster for (cluster, _), of_node in changes.items() if take_turns(of_node)}
@@ -69,19 +73,29 @@ def take_turns(changes: Sequence[tuple[str, str]]) -> bool:
 
 
 def _repeated_elections(events: DataFrame) -> DataFrame:
-    """EVENTS -> signs: a ZooKeeper controller was elected with an epoch that this node's elections had reached."""
-    elections = events.where("event_type IN ('controller_epoch_incremented', 'controller_elected')").where(
-        "controller_epoch IS NOT NULL"
-    )
-    is_sign = (F.col("controller_epoch") <= F.col("before")) & (F.col("at_us") - F.col("after") > _MINUTE_US)
-    return _with_line_before(elections, "controller_epoch").where(is_sign).select(*_SIGN)
+    """EVENTS -> signs: a controller was elected with an epoch that this node's elections had reached; in KRaft, whose
+    quorum never counts back, any node's long ago."""
+    elections = events.where(
+        "event_type IN ('controller_epoch_incremented', 'controller_elected', 'kraft_controller_elected')"
+    ).where("controller_epoch IS NOT NULL")
+    of_all = _of_all_nodes(elections.where("event_type = 'kraft_controller_elected'"), "controller_epoch")
+    of_node = _with_line_before(elections, "controller_epoch").where(F.col("at_us") - F.col("after") > _MINUTE_US)
+    return of_node.unionByName(of_all).where(F.col("controller_epoch") <= F.col("before")).select(*_SIGN)
 
 
 def _other_ids(events: DataFrame) -> DataFrame:
-    """EVENTS -> signs, each with `ids`: a node logs another cluster id than before."""
-    ids = events.where("event_type = 'cluster_id_logged'").withColumn("cluster_id", F.col("fields")["cluster_id"])
+    """EVENTS -> signs, each with `ids`: a node logs another cluster id than before, or than any node long ago."""
+    of_starts = F.col("event_type").isin("cluster_id_logged", "kraft_controller_created", "broker_incarnation_starting")
+    ids = events.where(of_starts).withColumn("cluster_id", F.col("fields")["cluster_id"])
     both = F.struct("node_id", "before", F.col("cluster_id").alias("id")).alias("ids")
-    return _with_line_before(ids, "cluster_id").where("cluster_id <> before").select(*_SIGN, both)
+    lines = _with_line_before(ids, "cluster_id").unionByName(_of_all_nodes(ids, "cluster_id"))
+    return lines.where("cluster_id <> before").select(*_SIGN, both)
+
+
+def _of_all_nodes(lines: DataFrame, name: str) -> DataFrame:
+    """`_with_line_before` of all nodes as if they were one, where clocks cannot be why one line is before the other."""
+    as_one = lines.withColumn("node_id", F.lit(None).cast("int"))
+    return _with_line_before(as_one, name).where(F.col("at_us") - F.col("after") > _OTHER_CLOCKS_US)
 
 
 def _with_line_before(lines: DataFrame, name: str) -> DataFrame:

@@ -278,3 +278,12 @@ def test_each_time_of_a_window_begins_as_one_of_few_texts(begin: int, length: in
     assert len(prefixes) <= 2
     for i in range(101):
         assert not prefixes or as_text(since + (until - since) * i // 100).startswith(tuple(prefixes))
+
+
+def test_years_of_the_buddhist_calendar_are_the_same_times(big: Path, tmp_path: Path) -> None:
+    thai = tmp_path / "controller.log"
+    thai.write_text(big.read_text().replace("[2026-", "[2569-"))
+    window = ("--start-time", "2026-11-21 22:30:00,000", "--end-time", "2026-11-21 22:30:10,000")
+    wanted, _ = merged(str(big), *window)
+    assert wanted
+    assert merged(str(thai), *window)[0] == wanted.replace("[2026-", "[2569-")

@@ -16,6 +16,7 @@ NAMES = {  # path -> begin, hours
     "b.tar.gz!/broker-2/controller.log.2026-11-21": (datetime(2026, 11, 21), 24),
     "server-2026-11-21-04.log": (datetime(2026, 11, 21, 4), 1),
     "stage-change.log.2026-11-21-04.1": (datetime(2026, 11, 21, 4), 1),
+    "server.log.2569-11-21-04": (datetime(2026, 11, 21, 4), 1),  # where the locale is Thai
     "logs.2026-11-21-04/server.log": None,
     "server.log": None,
     "server.log.1": None,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
 from udfs.logs.holes import hole_size
+from udfs.logs.years import western_year
 from udfs.rules.regex import late
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _OTHER = late(
     rb"|^\[\d{4}-[^\]\n]*\] +[A-Z]+ +\[[^\]\n=]*\] \[",
     re.MULTILINE,
 )
+_YEAR = late(rb"^\[(\d{4})-\d\d-\d\d ", re.MULTILINE)
 _SELF_NAMED = late(
     rb"\[(?:Controller|Broker|QuorumController|Kafka ?Server|BrokerServer|ControllerServer) id=(\d{1,9})[\] ]"
 )
@@ -91,6 +93,12 @@ class Log:
     def is_log(self) -> bool:
         """Whether records are in it."""
         return self.is_usual or self.format is not None
+
+    @property
+    def has_plain_stamps(self) -> bool:
+        """Whether times can be looked up by texts of stamps on disk; not where they have another calendar's years."""
+        year = _YEAR.search(self.sample)
+        return self.is_usual and self.is_plain and (year is None or western_year(int(year[1])) == int(year[1]))
 
     @property
     def layout(self) -> Layout | None:

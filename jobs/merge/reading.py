@@ -150,7 +150,7 @@ class LogReader:
                     ranges = ranges_of(log, since, until, zone, slack, trust=self.request.options.trust_order)
                     self._ranges[number] = ranges
 
-        left = iter([number for number, log in enumerate(self.logs) if log.is_usual and log.is_plain])
+        left = iter([number for number, log in enumerate(self.logs) if log.has_plain_stamps])
         other = Thread(target=find, args=(left,))
         other.start()
         find(left)

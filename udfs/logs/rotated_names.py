@@ -18,6 +18,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from udfs.logs.years import western_year
+
 AHEAD = 3
 """Files of other hours that it takes for names that are ahead."""
 BEHIND = 6
@@ -60,9 +62,10 @@ def named_time(path: str) -> tuple[datetime, timedelta] | None:
         return None
     year, month, day, hour = dates[-1]
     try:
-        return datetime(int(year), int(month), int(day), int(hour or 0)), timedelta(hours=1 if hour else 24)
+        begin = datetime(western_year(int(year)), int(month), int(day), int(hour or 0))
     except ValueError:  # no date
         return None
+    return begin, timedelta(hours=1 if hour else 24)
 
 
 def shifts(path: str, first: datetime, last: datetime) -> list[timedelta] | None:

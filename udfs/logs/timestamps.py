@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from udfs.logs.arrays import Bytes, Flags
+from udfs.logs.years import BUDDHIST_SINCE, BUDDHIST_UNTIL, BUDDHIST_YEARS
 from udfs.rules.regex import late
 
 Micros = npt.NDArray[np.int64]
@@ -140,6 +141,7 @@ def _local(text: Bytes, fraction: int) -> Micros:
 def _days(dates: Micros) -> Micros:
     """Numbers such as 20181209 -> days since 1970, or NO_TIME."""
     year, month, day = dates // 10000, dates // 100 % 100, dates % 100
+    year = year - BUDDHIST_YEARS * ((year >= BUDDHIST_SINCE) & (year < BUDDHIST_UNTIL))
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]").astype(np.int64) + day - 1
     there = (month >= 1) & (month <= 12) & (day >= 1)

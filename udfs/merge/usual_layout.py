@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from udfs.logs.years import western_year
 from udfs.rules.regex import late
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ _BYTE, _EIGHT, _TEN, _SIXTY, _THOUSAND = (np.uint64(n) for n in (255, 8, 10, 60,
 def midnight_of(day: bytes) -> int:
     """Midnight of `2018-12-09` as microseconds since 1970, or NO_TIME."""
     try:
-        return (date.fromisoformat(day.decode()).toordinal() - 719163) * _DAY
+        year, month, number = map(int, day.split(b"-"))
+        return (date(western_year(year), month, number).toordinal() - 719163) * _DAY
     except ValueError:
         return NO_TIME
 

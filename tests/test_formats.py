@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from udfs.logs.formats import Format, format_named, format_of, is_complete, splittable, why_unread
 from udfs.logs.layouts import LAYOUTS
+from udfs.logs.survey import survey
 
 LINE = b"[2024-02-29 23:59:59,999] INFO x (state.change.logger)\n"
 OPEN_LINE = b"2024-02-29 23:59:59,999 INFO kafka.controller.KafkaController: x\n"
@@ -169,3 +171,13 @@ def test_why_a_text_is_not_read(case: str) -> None:
     why = why_unread(text)
     assert format_of(text) is None
     assert (why is None) if expected is None else (why is not None and expected in why)
+
+
+def test_the_page_that_kafka_ships_is_no_log(tmp_path: Path) -> None:
+    dump = next(layout.sample for layout in LAYOUTS if layout.name == "metadata_dump")
+    page = b"KRaft (aka KIP-500) mode Preview Release\n====\n\n" + (dump + b"\n") * 3 + LINE * 3
+    assert format_of(page) is None
+    assert why_unread(page) is None
+    (tmp_path / "README.md").write_bytes(page)
+    assert [surveyed.status for surveyed in survey(str(tmp_path / "README.md"), {})] == ["no_records"]
+    assert format_of(page.split(b"\n", 1)[1]) is not None

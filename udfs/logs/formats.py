@@ -30,6 +30,8 @@ _NEAR = 300  # characters
 _TIME_NEARBY = late(r"\d\d:\d\d:\d\d|(?<![\w.])1\d{12}(?:\d{3}){0,2}(?!\d)")
 DOCUMENTS = ("csv(", "json-rows(", "ruby(", "export(", "newest-first(")
 """Wrappers of streams that are read as a whole, not line by line: tables, exports."""
+_EXAMPLE = b"KRaft (aka KIP-500) mode"
+"""How the page begins that Kafka 2.8.0 to 3.3.1 ship beside `logs/` (`config/kraft/README.md`): it shows a dump."""
 _ENCODINGS = ("utf-16-le", "utf-16-be")
 
 
@@ -63,6 +65,8 @@ def format_of(sample: bytes) -> Format | None:
     """
     encoding = encoding_of(sample)
     text = decoded(sample, encoding)
+    if is_example(text):
+        return None
     count, wrapper, layout = max(_candidates(text, "", DEPTH), key=_count)
     some = text[:LOOKED_AT]
     if 2 * count < (expected := _expected(text, count)):
@@ -95,6 +99,11 @@ def format_of(sample: bytes) -> Format | None:
     return Format(encoding, with_order(text, wrapper, layout), layout)
 
 
+def is_example(text: bytes) -> bool:
+    """Whether a text is no log of anybody's, though it shows one: Kafka's own page about KRaft."""
+    return text.startswith(_EXAMPLE)
+
+
 def _has_times(text: bytes, layout: Layout) -> bool:
     """Whether a record starts of which the layout reads the time."""
     lines = ((m.start(), text.find(b"\n", m.start()) + 1 or len(text)) for m in layout.start.finditer(text))
@@ -105,6 +114,8 @@ def _has_times(text: bytes, layout: Layout) -> bool:
 def why_unread(sample: bytes) -> str | None:
     """Why a stream without format is none although it names Kafka's loggers; None if it does not."""
     text = decoded(sample, encoding_of(sample))
+    if is_example(text):
+        return None
     characters = text.decode("utf-8", "replace")
     names = (m for m in LOGGER_NAME.finditer(characters) if is_known_logger(m[0]))
     if counts_from_start(text) and is_known_logger(next(LOGGER_NAME.finditer(characters), [""])[0]):

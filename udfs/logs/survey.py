@@ -24,7 +24,7 @@ import numpy as np
 from udfs.errors import BadInput
 from udfs.logs.byte_streams import damage_of
 from udfs.logs.dst import AmbiguousTimeFinder, passes_in_stream
-from udfs.logs.formats import Format, format_of, is_complete, splittable, why_unread
+from udfs.logs.formats import Format, format_of, is_complete, is_example, splittable, why_unread
 from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.holes import hole_size
 from udfs.logs.later_forms import FIRST_WINDOW, WINDOW, later_form
@@ -282,6 +282,8 @@ class _Reader:
             self.format = format_of(sample) if self._begun else None
             if self.format is None and self._begun:
                 self.unread = why_unread(sample)
+            if is_example(sample):
+                return
         else:
             text = self._tail + block
         if self.format is None and (level := _LEVEL.search(text)):

@@ -173,6 +173,12 @@ def test_why_a_text_is_not_read(case: str) -> None:
     assert (why is None) if expected is None else (why is not None and expected in why)
 
 
+def test_years_of_two_digits_are_refused_in_a_sentence() -> None:
+    line = b"24/02/29 23:59:5%d INFO KafkaController: [Controller id=3] Starting\n"
+    assert format_of(b"".join(line % n for n in range(9))) is None
+    assert why_unread(b"".join(line % n for n in range(9))) == "its dates have two digits for the year"
+
+
 def test_the_page_that_kafka_ships_is_no_log(tmp_path: Path) -> None:
     dump = next(layout.sample for layout in LAYOUTS if layout.name == "metadata_dump")
     page = b"KRaft (aka KIP-500) mode Preview Release\n====\n\n" + (dump + b"\n") * 3 + LINE * 3

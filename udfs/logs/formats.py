@@ -18,7 +18,7 @@ from udfs.logs.line_patterns import (
 )
 from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.orders import pattern_of_thread, with_order
-from udfs.logs.soundness import is_sound, lacks_loggers, names_loggers
+from udfs.logs.soundness import has_short_years, is_sound, lacks_loggers, names_loggers
 from udfs.logs.timestamps import NO_TIME, micros_of
 from udfs.logs.unknown_wrappers import LOOKED_AT, name_of_source, name_of_wrap, names_for
 from udfs.logs.wrappers import WRAPPERS, make_unwrapper, texts_by_channel
@@ -118,6 +118,8 @@ def why_unread(sample: bytes) -> str | None:
         return None
     characters = text.decode("utf-8", "replace")
     names = (m for m in LOGGER_NAME.finditer(characters) if is_known_logger(m[0]))
+    if has_short_years(text):
+        return "its dates have two digits for the year"
     if counts_from_start(text) and is_known_logger(next(LOGGER_NAME.finditer(characters), [""])[0]):
         return "its lines count the time from the start of their program"
     if not any(_TIME_NEARBY.search(characters, max(m.start() - _NEAR, 0), m.end() + _NEAR) for m in names):

@@ -12,6 +12,7 @@ from udfs.rules.regex import late
 _ENOUGH = 100
 _FEW = 3  # lines of which one may quote another
 _BRACKETS = late(rb"\[[^\[\]\n]+\]")
+_SHORT_YEAR = late(rb"\W{0,3}\d\d[/.-]\d\d[/.-]\d\d[ T]\d\d:\d\d:\d\d")
 _REACH = 300  # bytes of a line in which its message begins
 
 
@@ -59,7 +60,17 @@ def lacks_loggers(text: bytes, layout: Layout | None = None) -> bool:
     return sum(_is_of_kafka(line[:_REACH]) for line in lines) >= _FEW
 
 
+def has_short_years(text: bytes) -> bool:
+    """Whether lines of Kafka's controllers and brokers have dates such as `24/02/29`, of 2024 or of 2029."""
+    some = (line[:_REACH] for line in text.split(b"\n") if _SHORT_YEAR.match(line))
+    return sum(map(_has_scoped_prefix, some)) >= _FEW
+
+
 def _is_of_kafka(line: bytes) -> bool:
     """Whether a line has a time, a level, and a prefix of messages that only loggers in scope write."""
+    return _has_scoped_prefix(line) and looks_first(line)
+
+
+def _has_scoped_prefix(line: bytes) -> bool:
     prefixes = (m[0] for m in _BRACKETS.finditer(line))
-    return any(SCOPED_PREFIX.match(some) and read_prefix(some) for some in prefixes) and looks_first(line)
+    return any(SCOPED_PREFIX.match(some) and read_prefix(some) for some in prefixes)

@@ -46,6 +46,21 @@ def test_the_end_of_a_term_is_shown_by_the_election_of_the_next_one(frame: Frame
     assert [row["evidence"] for row in term_ends(terms.where("controller_epoch = 5"), none, lines).collect()] == [None]
 
 
+def test_a_term_that_ends_as_the_cluster_is_created_anew_is_replaced_by_nobody(frame: Frame, same: Same) -> None:
+    terms = """
+    cluster_incarnation | controller_id | controller_epoch | since    | active_since | until    | ended_by | evidence
+    0                   | 1             | 7                | 10:00:00 | 10:00:00.1   | 10:01:00 | replaced | 1@f:4
+    0                   | 1             | 8                | 10:01:00 | 10:01:00.1   | 10:02:00 | replaced | 1@f:6
+    1                   | 1             | 1                | 10:02:01 | 10:02:01.1   |          |          | 1@f:9
+    """
+    none = frame(NODE_STOPS, "node_id | role | since")
+    ends = """
+    node | count | at       | evidence
+    1    | 7     | 10:01:00 | 1@f:6
+    """
+    same(term_ends(frame(CONTROLLER_TIMELINE, terms), none, frame(EVENTS, "at")), ends)
+
+
 ALL_ENDED = """
 controller_id | controller_epoch | mode  | since    | active_since | until
 # 1 logs on, 2 is never heard of again, 3 starts anew after eleven minutes, 4 after three, without a line before

@@ -29,17 +29,11 @@ def term_ends(controllers: DataFrame, stops: DataFrame, events: DataFrame) -> Da
     """CONTROLLER_TIMELINE, NODE_STOPS, EVENTS -> the end of each term, with the stop of its node or by itself, and
     `how`: LIVED_ON if its node resigned, was elected anew, or logged on.
 
-    Its line is the next one's election; of a term that nobody followed that it resigned, if it logged that.
+    Its line is the next one's election; of a term that nobody followed that it resigned, if it logged that. One that
+    ended with a life of its cluster is left out: nobody took over.
     """
-    order = Window.partitionBy("cluster", "cluster_incarnation", "mode").orderBy("controller_epoch", "since")
     slack = F.expr(SLACK)
-    following = {
-        "other": F.lead("controller_id").over(order),
-        "other_since": F.lead("since").over(order),
-        "other_ready": F.lead("active_since").over(order),
-        "end_line": F.coalesce(F.slice(F.lead("evidence").over(order), 1, 1), _resignation_line()),
-    }
-    ended = controllers.withColumns(following).where("until IS NOT NULL AND active_since IS NOT NULL")
+    ended = _ended(controllers)
     of_stops = stops.select(
         "cluster",
         F.col("node_id").alias("controller_id"),
@@ -83,6 +77,19 @@ def term_ends(controllers: DataFrame, stops: DataFrame, events: DataFrame) -> Da
         F.col("other_since").alias("started_at"),
         F.col("end_line").alias("evidence"),
     )
+
+
+def _ended(controllers: DataFrame) -> DataFrame:
+    """CONTROLLER_TIMELINE -> the terms that ended, with who followed, and the line that shows it (`end_line`)."""
+    order = Window.partitionBy("cluster", "cluster_incarnation", "mode").orderBy("controller_epoch", "since")
+    following = {
+        "other": F.lead("controller_id").over(order),
+        "other_since": F.lead("since").over(order),
+        "other_ready": F.lead("active_since").over(order),
+        "end_line": F.coalesce(F.slice(F.lead("evidence").over(order), 1, 1), _resignation_line()),
+    }
+    is_of_life = F.coalesce(F.col("ended_by") == "replaced", F.lit(False)) & F.col("other").isNull()
+    return controllers.withColumns(following).where("until IS NOT NULL AND active_since IS NOT NULL").where(~is_of_life)
 
 
 def _with_own_lines(ends: DataFrame, events: DataFrame) -> DataFrame:

@@ -227,6 +227,46 @@ def test_dump_records_are_replayed(frame: Frame, same: Same) -> None:
     same(to_observations(frame(EVENTS, DUMP)), DUMPED)
 
 
+# T1 and T2 have an eligible leader replica when `min.insync.replicas` of T1's topic changes, then that of all topics;
+# T3, of another topic, has none, and T0 is gone.
+CLEARED = """
+file_id | line | logger         | event_type                | topic | topic_id | partition | leader | leader_epoch | partition_epoch | isr | replicas | fields
+a       | 1    | kafka-dump-log | metadata_topic            | pay   | T0       |           |        |              |                 |     |          | offset=1
+a       | 2    | kafka-dump-log | metadata_partition        |       | T0       | 0         | 3      | 0            | 0               | 3   | 3,1      | offset=2; elr=[1]
+a       | 3    | kafka-dump-log | metadata_remove_topic     |       | T0       |           |        |              |                 |     |          | offset=3
+a       | 4    | kafka-dump-log | metadata_topic            | pay   | T1       |           |        |              |                 |     |          | offset=4
+a       | 5    | kafka-dump-log | metadata_topic            | ship  | T2       |           |        |              |                 |     |          | offset=5
+a       | 6    | kafka-dump-log | metadata_topic            | mail  | T3       |           |        |              |                 |     |          | offset=6
+a       | 7    | kafka-dump-log | metadata_partition        |       | T1       | 0         | 3      | 0            | 0               | 3,1 | 3,1      | offset=7
+a       | 8    | kafka-dump-log | metadata_partition        |       | T2       | 0         | 3      | 0            | 0               | 3,1 | 3,1      | offset=8
+a       | 9    | kafka-dump-log | metadata_partition        |       | T3       | 0         | 3      | 0            | 0               | 3,1 | 3,1      | offset=9
+a       | 10   | kafka-dump-log | metadata_partition_change |       | T1       | 0         |        |              |                 | 3   |          | offset=10; elr=[1]
+a       | 11   | kafka-dump-log | metadata_partition_change |       | T2       | 0         | -1     |              |                 | []  |          | offset=11; last_known_elr=[3]
+a       | 12   | kafka-dump-log | metadata_clear_elr        | pay   |          |           |        |              |                 |     |          | offset=12
+b       | 1    | kafka-dump-log | metadata_clear_elr        | pay   |          |           |        |              |                 |     |          | offset=12
+b       | 2    | kafka-dump-log | metadata_partition_change |       | T1       | 0         |        |              |                 | 3,1 |          | offset=13
+b       | 3    | kafka-dump-log | metadata_clear_elr        |       |          |           |        |              |                 |     |          | offset=14
+"""
+CLEARINGS = """
+topic | topic_id | leader | leader_epoch | partition_epoch | isr | elr | last_known_elr | line
+pay   | T0       | 3      | 0            | 0               | 3   | 1   | []             | 2
+pay   | T1       | 3      | 0            | 0               | 1,3 | []  | []             | 7
+pay   | T1       | 3      | 0            | 1               | 3   | 1   | []             | 10
+pay   | T1       | 3      | 0            | 2               | 3   | []  | []             | 12
+pay   | T1       | 3      | 0            | 3               | 1,3 | []  | []             | 2
+ship  | T2       | 3      | 0            | 0               | 1,3 | []  | []             | 8
+ship  | T2       | -1     | 1            | 1               | []  | []  | 3              | 11
+ship  | T2       | -1     | 1            | 2               | []  | []  | []             | 3
+mail  | T3       | 3      | 0            | 0               | 1,3 | []  | []             | 9
+"""
+
+
+def test_a_record_that_clears_the_eligible_replicas_is_a_change_of_each_partition_that_has_any(
+    frame: Frame, same: Same
+) -> None:
+    same(to_observations(frame(EVENTS, CLEARED)), CLEARINGS)
+
+
 READ = {  # what the jobs read from further fields -> a message that has them
     "elr, old_elr, old_isr, old_leader, old_leader_epoch, old_partition_epoch": (
         "org.apache.kafka.controller.ReplicationControlManager",

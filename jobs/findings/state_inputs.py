@@ -11,6 +11,7 @@ from jobs.findings.switches import OF_ONE_SETTING
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.configured import configured
+from jobs.timelines.elr_clearings import CLEARED
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import RECORDS
 from jobs.timelines.topics import INCARNATION
@@ -42,7 +43,7 @@ def _with_recovery(states: DataFrame, events: DataFrame) -> DataFrame:
     Records of a dump print it if it changes, and a new partition's if it is not RECOVERED: there it goes on.
     """
     printed = F.col("fields")["leader_recovery_state"]
-    in_record = F.col("event_type").isin(*RECORDS)
+    in_record = F.col("event_type").isin(*RECORDS, CLEARED)
     lines = events.where(printed.isNotNull() | in_record).select(
         "cluster",
         "file_id",

@@ -13,6 +13,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.timelines.elr_clearings import CLEARED, offset, with_clearings
 from schemas.spark import CLUSTER, FLAG, IDS, INT, LONG, TEXT, TIME, column
 from udfs.rules.state_events import FULL_STATE_EVENTS, LEADER_STATE_EVENTS, LISTED_STATE_EVENTS, STATE_CHANGE_EVENTS
 
@@ -291,15 +292,28 @@ def _from_dump(events: DataFrame) -> DataFrame:
         .agg(F.min("topic").alias("topic"))
         .alias("names")
     )
-    records = records_once(events.where(F.col("event_type").isin(*RECORDS))).drop("topic")
-    return select_observations(_replayed(records).join(F.broadcast(names), ["cluster", "topic_id"]))
+    records = with_clearings(records_once(events.where(F.col("event_type").isin(*RECORDS))).drop("topic"), events)
+    return select_observations(_replayed(_with_eligible(records)).join(F.broadcast(names), ["cluster", "topic_id"]))
+
+
+def _with_eligible(records: DataFrame) -> DataFrame:
+    """Partition records of a dump, with rows of `with_clearings` -> the same with `elr` and `last_known_elr`, null
+    unchanged, but for rows that clear what is empty, or not known: these change nothing."""
+    order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(offset(), "line")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    is_creation, none = F.col("event_type") == "metadata_partition", F.array().cast(IDS)
+    names = ("elr", "last_known_elr")
+    eligible = {n: F.when(is_creation, F.coalesce(ids_of(n), none)).otherwise(ids_of(n)) for n in names}
+    sizes = {f"{n}_size": F.coalesce(F.size(F.last(n, ignorenulls=True).over(before)), F.lit(0)) for n in names}
+    known = records.withColumns(eligible).withColumns(sizes)
+    is_change = (F.col("event_type") != CLEARED) | F.expr("elr_size > 0 OR last_known_elr_size > 0")
+    return known.where(is_change).drop(*sizes)
 
 
 def _replayed(records: DataFrame) -> DataFrame:
-    """Partition records of a dump, each once -> the same with the state after each: a record holds only what it
-    changes."""
-    place = F.col("fields")["offset"].try_cast("long")
-    order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(place, "line")
+    """Partition records of a dump, each once, with who is eligible after them -> the same with the state after each: a
+    record holds only what it changes."""
+    order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(offset(), "line")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_creation = F.col("event_type") == "metadata_partition"
     changes = records.withColumns(
@@ -308,19 +322,14 @@ def _replayed(records: DataFrame) -> DataFrame:
             "creation": F.sum(is_creation.cast("int")).over(so_far),
         }
     )
-    of_creation = Window.partitionBy("cluster", "topic_id", "partition", "creation").orderBy(place, "line")
+    of_creation = Window.partitionBy("cluster", "topic_id", "partition", "creation").orderBy(offset(), "line")
     before = of_creation.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    none = F.array().cast(IDS)
-    eligible = {
-        name: F.when(is_creation, F.coalesce(ids_of(name), none)).otherwise(ids_of(name))
-        for name in ("elr", "last_known_elr")
-    }
     starts = {
         f"start_{name}": F.first(name, ignorenulls=True).over(before) for name in ("leader_epoch", "partition_epoch")
     }
     elections = F.sum(F.when(~is_creation & F.col("names_leader"), 1).otherwise(0)).over(before)
     writes = F.sum(F.when(is_creation, 0).otherwise(1)).over(before)
-    return changes.withColumns(starts | eligible).withColumns(
+    return changes.withColumns(starts).withColumns(
         {name: F.last(name, ignorenulls=True).over(before) for name in ("leader", "replicas", "elr", "last_known_elr")}
         | {
             "isr": F.last(sorted_ids(F.col("isr")), ignorenulls=True).over(before),

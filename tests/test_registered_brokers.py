@@ -152,6 +152,17 @@ zk      | replicas_marked_offline    | 10:00:00 | 1         |          | pay-in:
 kraft   | log_dir_failure_partitions | 10:00:00 | 2         |          | pay-in:0
 kraft   | kraft_directories_offline  | 10:00:01 |           | broker=2 |
 kraft   | kraft_directories_offline  | 10:00:01 |           | broker=3 |
+# 4 comes back without a directory, 5 with one more, 6 as it was, though a change lists none; 7 loses one at work
+kraft   | kraft_broker_registered    | 09:00:00 |           | broker=4; log_dirs=["a", "b"] |
+kraft   | kraft_broker_registered    | 10:00:01 |           | broker=4; log_dirs=["b", "c"] |
+kraft   | kraft_broker_registered    | 09:00:00 |           | broker=5; log_dirs=["a"] |
+kraft   | kraft_broker_registered    | 10:00:01 |           | broker=5; log_dirs=["b", "a"] |
+kraft   | kraft_broker_registered    | 09:00:00 |           | broker=6; log_dirs=["a"] |
+kraft   | kraft_broker_registration_replayed | 09:30:00 |   | broker=6; log_dirs=[] |
+kraft   | kraft_broker_registered    | 10:00:01 |           | broker=6; log_dirs=["a"] |
+dump    | metadata_register_broker   | 09:00:00 | 7         | log_dirs=["a", "b"] |
+dump    | metadata_broker_registration_change | 09:30:00 | 7 | fenced_change=-1 |
+dump    | metadata_broker_registration_change | 10:00:01 | 7 | log_dirs=["b"] |
 """
 WITH_FAILED = """
 cluster | topic  | partition | incarnation | at       | decision
@@ -160,11 +171,13 @@ zk      | pay-in | 0         | 0           | 10:00:00 | 2
 zk      | pay-in | 1         | 0           | 10:00:00 | 2
 kraft   | pay-in | 0         | 0           | 10:00:02 | 1
 kraft   | pay-in | 1         | 0           | 10:00:02 | 1
+dump    | pay-in | 0         | 0           | 10:00:02 | 1
 """
 
 
 def test_replicas_in_failed_log_directories(frame: Frame, same: Same) -> None:
-    """2 lists what was in its directory; of 3 only the controller tells that one failed, so it may be any replica."""
+    """2 lists what was in its directory; of 3 only the controller tells that one failed, so it may be any replica; and
+    of those of 4 and 7, which lack a directory that they had."""
     partitions = F.transform(
         F.split("partitions_text", ","),
         lambda p: F.struct(F.split(p, ":")[0].alias("topic"), F.split(p, ":")[1].cast("int").alias("partition")),
@@ -180,7 +193,8 @@ def test_replicas_in_failed_log_directories(frame: Frame, same: Same) -> None:
         """
 cluster | topic  | partition | decision | on_failed_dir
 zk      | pay-in | 0         | 2        | 1
-kraft   | pay-in | 0         | 1        | 2,3
-kraft   | pay-in | 1         | 1        | 3
+kraft   | pay-in | 0         | 1        | 2,3,4
+kraft   | pay-in | 1         | 1        | 3,4
+dump    | pay-in | 0         | 1        | 7
 """,
     )

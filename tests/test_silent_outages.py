@@ -64,6 +64,25 @@ def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) ->
     )
 
 
+def test_a_member_that_comes_back_without_a_log_directory_may_have_lost_its_replica(frame: Frame, same: Same) -> None:
+    """2 registers with a new disk, as it comes back (KIP-858)."""
+    registered = 'event_type | at | fields\nkraft_broker_registered | {} | broker=2; log_dirs=["{}"]\n'
+    events = frame(EVENTS, registered.format("09:00:00", "a")).unionByName(
+        frame(EVENTS, registered.format("10:02:00", "b"))
+    )
+    same(
+        to_silent_outages(
+            frame(OFFLINE_PARTITIONS, OUTAGES),
+            frame(PARTITION_TIMELINE, STATES),
+            frame(BROKER_TIMELINE, BROKERS),
+            frame(CONTROLLER_TIMELINE, TERMS),
+            events,
+            ClusterFacts(events, frame(LOG_COVERAGE, "kind\n"), EvidenceKinds(kraft=False)),
+        ),
+        "topic | returned | waited_ms | is_dir_failed\nquits | 1 | 50000 | false\ndies | 2 | 40000 | true",
+    )
+
+
 # 1 comes back at 10:01 and stays. KRaft logs no election; as far as the tables know the outages may have ended then
 KRAFT_OUTAGES = """
 topic   | partition | incarnation | since    | until | at_least_ms

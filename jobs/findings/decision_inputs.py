@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.findings.broker_signs import without_stale_lists
 from jobs.findings.election_exceptions import to_refusals
+from jobs.findings.lost_directories import to_lost_directories
 from jobs.findings.registered_brokers import registered, with_earliest
 from jobs.findings.states_then import states_then
 from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
@@ -31,8 +32,8 @@ _ASSIGNMENT_EVENTS = (
     "kraft_partition_assignment_changed", "kraft_partition_created", "metadata_partition", "metadata_partition_change",
 )  # fmt: skip
 """Events by which controllers log each assignment of a partition, but those that KRaft only takes replicas out of."""
-_FAILED_DIRECTORIES = ("replicas_marked_offline", "log_dir_failure_partitions", "kraft_directories_offline")
-"""Events by which controllers and brokers log which replicas, or whose, are in a log directory that failed."""
+_FAILED_DIRECTORIES = ("replicas_marked_offline", "log_dir_failure_partitions")
+"""Events by which controllers and brokers list which replicas are in a log directory that failed."""
 
 
 def to_election_inputs(
@@ -218,8 +219,9 @@ def on_failed_directories(decisions: DataFrame, events: DataFrame) -> DataFrame:
     """Elections, EVENTS -> DECISION, `on_failed_dir`: brokers whose replica was, or may have been, in a log directory
     that had failed by then.
 
-    A ZooKeeper controller lists the replicas, and so does the broker. Where no line does, KRaft's controller tells
-    (3.7 on) that a directory of the broker failed, which may have had any of them.
+    A ZooKeeper controller lists the replicas, and so does the broker. Where no line does, KRaft tells (3.7 on) that the
+    broker lost a directory, which may have had any of them (`to_lost_directories`). Of one that was replaced while the
+    broker was away nobody lists them.
     """
     lines = events.where(F.col("event_type").isin(*_FAILED_DIRECTORIES)).select(
         "cluster", "partitions", F.coalesce("broker_id", number_of("broker")).alias("b"), F.col("at").alias("marked_at")
@@ -228,7 +230,8 @@ def on_failed_directories(decisions: DataFrame, events: DataFrame) -> DataFrame:
     by_partition = listed.withColumn("p", F.explode("partitions")).select(
         "cluster", F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"), "b", "marked_at"
     )
-    by_broker = lines.join(listed.select("cluster", "b").distinct(), ["cluster", "b"], "left_anti")
+    is_listed = listed.select("cluster", "b", F.lit(True).alias("is_at_work")).distinct()
+    by_broker = to_lost_directories(events).join(is_listed, ["cluster", "b", "is_at_work"], "left_anti")
     of_partition = decisions.join(by_partition, ["cluster", "topic", "partition"])
     of_broker = decisions.join(F.broadcast(by_broker.select("cluster", "b", "marked_at")), "cluster")
     kept = (*DECISION, "b", "marked_at")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.lost_directories import to_first_losses
 from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.controllers import KRAFT, ZOOKEEPER
 from jobs.timelines.evidence import milliseconds
@@ -47,12 +48,12 @@ def to_silent_outages(
 
     A member counts until the controller logs that it shuts down; where no line tells when, it may have all the time.
     KRaft's controllers do not log whom they elect: there a member that came back logs what it is told of others, and
-    would log that it leads.
+    would log that it leads. A broker that lost a log directory may have lost this replica (`is_dir_failed`).
     """
     spans = _outage_spans(outages, events)
     end = F.least("ended", "state_until", "went", "replaced_at")  # nulls are left out
     begin = F.greatest("began", "state_since", "came", "active")
-    on_failed = F.array_contains("marked", F.col("broker"))
+    on_failed = F.array_contains("marked", F.col("broker")) | (F.col("dir_lost_at") <= F.col("to"))
     there = (
         spans.join(_leaderless_members(states), INCARNATION)
         .where("state_since >= began AND state_since < ended")
@@ -67,6 +68,7 @@ def to_silent_outages(
         (_with_silent_logs(there, begin, events, facts.coverage) if facts.kinds.kraft else there)
         .withColumns({"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)})
         .where(F.col("from") < F.col("to"))
+        .join(F.broadcast(to_first_losses(events)), ["cluster", "broker"], "left")
         .withColumn("is_dir_failed", F.col("is_dir_failed") | F.coalesce(on_failed, F.lit(False)))
         .withColumn("waited_ms", milliseconds("from", "to"))
     )

@@ -40,7 +40,10 @@ def with_clearings(records: DataFrame, events: DataFrame) -> DataFrame:
     nobody = F.lit("[]")
     values: dict[str, Column] = {name: F.col(name) for name in ("cluster", "topic_id", "partition")}
     values |= {name: F.col(f"place.{name}") for name in ("file_id", "line", "at", "node_id")}
-    values |= {"event_type": F.lit(CLEARED), "fields": _fields(offset=F.col("offset"), elr=nobody, last_known_elr=nobody)}
+    values |= {
+        "event_type": F.lit(CLEARED),
+        "fields": _fields(offset=F.col("offset"), elr=nobody, last_known_elr=nobody),
+    }
     none = F.lit(None)
     return records.unionByName(
         rows.select(*(values.get(f.name, none).cast(f.dataType).alias(f.name) for f in records.schema))

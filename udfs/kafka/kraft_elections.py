@@ -1,4 +1,4 @@
-"""Partition changes of the KRaft controller, 2.8 to 4.1: elections, ISR, eligible leader replicas, epochs.
+"""Partition changes of the KRaft controller, 2.8 to 4.4: elections, ISR, eligible leader replicas, epochs.
 
 After org.apache.kafka.controller.PartitionChangeBuilder and ReplicationControlManager. `partition_change` is the
 heart, 3.0 on: given a partition, who may lead and what is asked for, the record the controller writes, or none. 2.8
@@ -255,7 +255,8 @@ def _last_known(
     leader: int | None,
     isr: tuple[int, ...] | None,
 ) -> tuple[int, ...]:
-    """A.10: `last_known_elr` afterwards. In last known leader mode it is the one who led when the ISR emptied.
+    """A.10: `last_known_elr` afterwards. In last known leader mode it is the one who led when the ISR emptied, from 4.2
+    on who led last, whatever the ISR.
 
     It then stays until somebody leads. Without ELR that mode touches nothing. As in 3.8 on; 3.7, where ELR needs
     an unstable metadata version, also wrote members as without the mode: not modelled.
@@ -265,6 +266,10 @@ def _last_known(
         return target.last_known_elr
     if not settings.elr_enabled:
         return before
+    if settings.release >= Release(4, 2):
+        if leader == NO_LEADER and not before:
+            return (partition.leader,)
+        return before if leader is None or leader == NO_LEADER else ()
     if isr == ():
         return (partition.leader,)
     return () if leads else before

@@ -462,7 +462,8 @@ class Model:
     def _tell_directory(self, broker: int, partition: int) -> None:
         state = self.history[partition][-1]
         if broker in state.unassigned and partition not in self.brokers[broker].lost_partitions:
-            self._write(partition, replace(state, unassigned=tuple(n for n in state.unassigned if n != broker)))
+            missing = tuple(n for n in state.unassigned if n != broker)
+            self._write(partition, replace(state, unassigned=missing, eligible=()))  # as through 4.2
 
     def evidence(self) -> dict[int, ModelEvidence]:
         """By partition what lines show."""

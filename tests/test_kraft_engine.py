@@ -265,6 +265,13 @@ CASES = {
         {6: (1, 2, [1]), 7: (-1, 3, [])},
         ELIGIBLE,
     ),
+    # 3 is new and tells its directory at 10: 2 does not lead as it comes back at 40, and 1, which led last, does at 60
+    "a broker tells its directory, and nobody is eligible any more": Case(
+        [known(5, -1, 3, [], 0, [1, 2, 3])._replace(eligible=[1, 2], unassigned=[3]), known(7, 1, 4, [1], 60.1)],
+        [step(9, UNFENCED, 3, 0), step(40, UNFENCED, 2, 0), step(60, UNFENCED, 1)],
+        {6: (-1, 3, [])},
+        ELIGIBLE._replace(has_directories=True),
+    ),
     "without a record where there are none": Case(
         [known(5, 1, 2, [1], 0, [1])._replace(unassigned=[]), known(7, 1, 4, [1], 40.1)],
         [of_all(10, NONE_ELIGIBLE), step(30, FENCED, 1), step(40, UNFENCED, 1)],

@@ -165,13 +165,15 @@ def _as_recorded(state: PossibleState, step: ControllerStep) -> PossibleState:
 
 
 def _with_directory(state: PossibleState) -> Iterator[PossibleState]:
-    """A broker tells in which directory a new replica is; nothing else changes. One that is fenced or shuts down may,
-    too: only its broker epoch is looked at (`ReplicationControlManager.handleAssignReplicasToDirs`)."""
+    """A broker tells in which directory a new replica is; leader and ISR stay. One that is fenced or shuts down may,
+    too: only its broker epoch is looked at (`ReplicationControlManager.handleAssignReplicasToDirs`). Through 4.2 that
+    writes as if there were no eligible leader replicas, so nobody is any more."""
+    after = state.written()._replace(eligible=frozenset())
     if state.unassigned is None:
-        yield state.written()
+        yield after
         return
     for replica in state.unassigned:
-        yield state.written()._replace(unassigned=state.unassigned - {replica})
+        yield after._replace(unassigned=state.unassigned - {replica})
 
 
 def _with_preferred_leader(state: PossibleState, active: Activity) -> Iterator[PossibleState]:

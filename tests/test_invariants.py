@@ -275,8 +275,8 @@ def test_removed_replicas_may_linger_in_the_elr() -> None:
     assert verdicts(cluster, replace(state, departing=frozenset({2})))["elr_disjoint_from_isr", 0] == HOLDS
 
 
-@pytest.mark.parametrize(("release", "verdict"), [("4.1", VIOLATED), ("4.2", HOLDS)])
-def test_from_4_2_on_the_last_known_leader_is_kept_while_nobody_leads(release: str, verdict: str) -> None:
+@pytest.mark.parametrize(("release", "verdict"), [("4.1", VIOLATED), ("4.1.1", HOLDS), ("4.2", HOLDS)])
+def test_from_4_1_1_on_the_last_known_leader_is_kept_while_nobody_leads(release: str, verdict: str) -> None:
     """1 led last; 2 and 3 are in the ISR, as many as have to be, and may not lead. As 2 leads nobody is kept."""
     cluster = replace(KRAFT, release=Release.parse(release), elr_enabled=True)
     state = replace(START, leader=-1, isr=(2, 3), last_known_elr=(1,), replicas=(1, 2, 3), min_isr=2)

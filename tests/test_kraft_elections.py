@@ -208,11 +208,11 @@ def test_last_known_elr_without_last_known_leader() -> None:
     assert change == Record(isr=(1,), last_known_elr=(2,))
 
 
-@pytest.mark.parametrize(("release", "last_known"), [("4.1", None), ("4.2", (1,)), ("4.3", (1,))])
-def test_from_4_2_on_the_last_leader_is_known_whoever_is_in_sync(
+@pytest.mark.parametrize(("release", "last_known"), [("4.1", None), ("4.1.1", (1,)), ("4.3", (1,))])
+def test_from_4_1_1_on_the_last_leader_is_known_whoever_is_in_sync(
     release: str, last_known: tuple[int, ...] | None
 ) -> None:
-    """2, which is in the ISR, may not lead as 1 goes; 4.2 clears what it knows only as somebody leads again."""
+    """2, which is in the ISR, may not lead as 1 goes; 4.1.1 clears what it knows only as somebody leads again."""
     config = settings(release, elr_enabled=True, min_isr=2)
     left = partition_change(config, partition([1, 2], 1), [], "ONLINE", RequestedChange(isr=(2,)))
     assert left == Record(NOBODY, (2,), elr=(1,), last_known_elr=last_known)

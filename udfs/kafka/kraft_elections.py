@@ -25,6 +25,8 @@ from udfs.kafka.releases import ProtocolVersion, Release
 
 NO_BUMP_ON_SHRINK = ProtocolVersion.parse("3.6-IV0")  # KAFKA-15021
 RECOVERY_STATE = ProtocolVersion.parse("3.2-IV0")  # KIP-704
+LAST_LEADER = Release(4, 1, 1)
+"""From here on the last leader is known while nobody leads, whatever the ISR."""
 
 
 def acceptable_brokers(
@@ -255,8 +257,8 @@ def _last_known(
     leader: int | None,
     isr: tuple[int, ...] | None,
 ) -> tuple[int, ...]:
-    """A.10: `last_known_elr` afterwards. In last known leader mode it is the one who led when the ISR emptied, from 4.2
-    on who led last, whatever the ISR.
+    """A.10: `last_known_elr` afterwards. In last known leader mode it is the one who led when the ISR emptied, from
+    4.1.1 on who led last, whatever the ISR.
 
     It then stays until somebody leads. Without ELR that mode touches nothing. As in 3.8 on; 3.7, where ELR needs
     an unstable metadata version, also wrote members as without the mode: not modelled.
@@ -266,7 +268,7 @@ def _last_known(
         return target.last_known_elr
     if not settings.elr_enabled:
         return before
-    if settings.release >= Release(4, 2):
+    if settings.release >= LAST_LEADER:
         if leader == NO_LEADER and not before:
             return (partition.leader,)
         return before if leader is None or leader == NO_LEADER else ()

@@ -53,11 +53,28 @@ CASES: dict[str, tuple[str, dict[str, Any], str, tuple[str, ...]]] = {
         "2.4", {**FAILED, "isr_before": [1], "topic_switch": True}, "unknown", ("unclean.leader.election.enable",)
     ),
     "it explains the election of an outsider": ("2.4", {"isr_before": [1], "topic_switch": True}, "holds", ()),
-    "what was set by whoever asks counts before lines": (
-        "2.4", {"isr_before": [1], "topic_switch": True, "unclean_enabled": False}, "violated", ()
+    "what was set by whoever asks may have been changed at run time, where a line of the topic says so": (
+        "2.4", {"isr_before": [1], "topic_switch": True, "unclean_enabled": False}, "unknown",
+        ("unclean.leader.election.enable",),
     ),
-    "whoever may have asked for it": (
-        "2.4", {"isr_before": [1], "topic_switch": True, "unclean_enabled": False, "trigger": None}, "unknown",
+    "the other way round, too": (
+        "2.4", {**FAILED, "isr_before": [1], "topic_switch": False, "unclean_enabled": True}, "unknown",
+        ("unclean.leader.election.enable",),
+    ),
+    "or where the controller was electing because they had just been allowed": (
+        "2.4", {"isr_before": [1], "unclean_enabled": False, "trigger": "unclean_election_enabled"}, "unknown",
+        ("unclean.leader.election.enable",),
+    ),
+    "what was set by whoever asks counts where lines say the same": (
+        "2.4", {"isr_before": [1], "topic_switch": False, "unclean_enabled": False}, "violated", ()
+    ),
+    "and where they say nothing": ("2.4", {"isr_before": [1], "unclean_enabled": False}, "violated", ()),
+    "a choice that is wrong either way is": (
+        "2.4", {"isr_before": [2, 3], "leader": 3, "isr": [2, 3], "topic_switch": True, "unclean_enabled": False},
+        "violated", (),
+    ),
+    "unless an administrator may have asked for it": (
+        "2.4", {"isr_before": [1], "topic_switch": False, "unclean_enabled": False, "trigger": None}, "unknown",
         ("trigger",),
     ),
     "a line that prints no replicas tells no assignment": (

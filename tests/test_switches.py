@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.findings.switches import with_topic_switch
+from jobs.findings.switches import settled_switch, with_topic_switch
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.spark import FLAG, TEXT, struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -82,5 +83,35 @@ def test_switch_of_a_topic(frame: Frame, same: Same) -> None:
         kraft   | one     | 1            | true
         kraft   | gone    | 1            |
         old     | all     | 1            |
+        """,
+    )
+
+
+def test_what_is_set_not_to_be_may_have_been_allowed_at_run_time(frame: Frame, same: Same) -> None:
+    """Otherwise what is set counts; where nothing is, a line that allows it does."""
+    elections = """
+    topic     | unclean_enabled | topic_switch | trigger
+    set       | false           |              | broker_failure
+    same      | false           | false        | broker_failure
+    changed   | false           | true         | broker_failure
+    enabled   | false           |              | unclean_election_enabled
+    allowed   | true            | false        | broker_failure
+    told      |                 | true         | broker_failure
+    forbidden |                 | false        | broker_failure
+    nothing   |                 |              | unclean_election_enabled
+    """
+    schema = struct(topic=TEXT, unclean_enabled=FLAG, topic_switch=FLAG, trigger=TEXT)
+    same(
+        frame(schema, elections).select("topic", settled_switch().alias("is_allowed")),
+        """
+        topic     | is_allowed
+        set       | false
+        same      | false
+        changed   |
+        enabled   |
+        allowed   | true
+        told      | true
+        forbidden |
+        nothing   |
         """,
     )

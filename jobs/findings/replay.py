@@ -25,6 +25,7 @@ from jobs.findings.refusals import to_refusals
 from jobs.findings.registered_brokers import registered
 from jobs.findings.request_lines import ABOUT_REQUESTS, to_requests_by_partition
 from jobs.findings.state_inputs import with_state_inputs
+from jobs.findings.switches import settled_switch
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
@@ -335,8 +336,7 @@ def to_caused_states(
         *INCARNATION,
         "leader_epoch",
         trigger.alias("trigger"),
-        # what a line of the topic says excuses, and accuses nobody
-        F.coalesce("unclean_enabled", F.when(F.col("topic_switch"), F.lit(True))).alias("unclean_enabled"),
+        settled_switch().alias("unclean_enabled"),
         F.when(is_known, F.when(is_listed, certain).otherwise(F.array_intersect(certain, "isr"))).alias(ONLINE[0]),
         F.when(is_known, F.when(is_listed, possible).otherwise(F.array_union(possible, "isr"))).alias(ONLINE[1]),
     )

@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.topics import INCARNATION
+from udfs.kafka.election_verdicts import JUST_ALLOWED
 from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 DECISION = [*INCARNATION, "at", "decision"]
 """Names one election: its partition, its time and its leader epoch, -1 if it failed."""
@@ -85,3 +86,13 @@ def with_topic_switch(
         .withColumn("topic_switch", F.try_element_at(before, F.lit(-1))["value"])
         .drop("lines", "spans")
     )
+
+
+def settled_switch() -> Column:
+    """Of elections with `unclean_enabled`, `topic_switch` and `trigger` whether unclean ones were allowed; null
+    unknown: nothing says so, or they are set not to be but may have been allowed at run time (see `was_changed`). A
+    line that says that they were not accuses nobody."""
+    is_told = F.coalesce("topic_switch", F.lit(False))
+    is_allowed = is_told | F.coalesce(F.col("trigger") == JUST_ALLOWED, F.lit(False))
+    by_line = F.when(F.col("unclean_enabled").isNull() & is_told, F.lit(True))
+    return F.when(F.col("unclean_enabled") | ~is_allowed, F.col("unclean_enabled")).otherwise(by_line)

@@ -36,6 +36,8 @@ _RULES = {strategy: f"{strategy}_election" for strategy in Strategy} | {
     REPLICA_REMOVAL: "replica_removal",
     NEW: "new_partition",
 }
+JUST_ALLOWED = "unclean_election_enabled"
+"""Trigger, in ELECTIONS, of elections that follow as unclean ones are allowed."""
 ASSIGNMENT_ORDER = Release(0, 10)
 """From here on no election goes by the order in which the ISR is stored."""
 _ASSIGNMENTS = ("replicas", "replicas_before", "target_replicas")
@@ -128,11 +130,13 @@ def _agreed(judgements: list[Judgement], missing: tuple[str, ...]) -> Judgement:
 def _judge_switch(row: Row, release: Release, logged: Outcome, *, is_kraft: bool, elr_enabled: bool) -> Judgement:
     """An election with all inputs but, maybe, whether unclean ones were allowed.
 
-    What lines say of the topic (`topic_switch`) may explain a decision; it accuses nobody.
+    What lines say of the topic (`topic_switch`) may explain a decision; it accuses nobody. Where it is not what was set
+    for us, it was changed at run time: neither accuses.
     """
     requested = unclean_by_request(release, row["strategy"], row.get("trigger"), kraft=is_kraft)
     allowed = row["unclean_enabled"]
-    switches = [True] if requested else [allowed] if allowed is not None and requested is False else [False, True]
+    is_settled = allowed is not None and not was_changed(row)
+    switches = [True] if requested else [allowed] if is_settled and requested is False else [False, True]
     judgements = {
         switch: _judge(row, release, logged, switch, is_kraft=is_kraft, elr_enabled=elr_enabled) for switch in switches
     }
@@ -142,9 +146,17 @@ def _judge_switch(row: Row, release: Release, logged: Outcome, *, is_kraft: bool
     logged_switch = row.get("topic_switch") if allowed is None else allowed
     if logged_switch is not None and judgements[logged_switch].verdict == HOLDS:
         return judgements[logged_switch]
-    what = "are allowed" if allowed is None else "are asked for"
+    what = "are asked for" if is_settled else "are allowed"
     expected = f"{if_not}, or, if unclean elections {what}, {if_allowed}"
-    return Judgement(UNKNOWN, expected, judgements[False].actual, (UNCLEAN_SWITCH if allowed is None else "trigger",))
+    return Judgement(UNKNOWN, expected, judgements[False].actual, ("trigger" if is_settled else UNCLEAN_SWITCH,))
+
+
+def was_changed(row: Row) -> bool:
+    """Whether unclean elections may have been allowed when they are set not to be, or the other way round: the last
+    line about the topic says so, or the controller was electing because they had just been allowed
+    (`KafkaController.processTopicUncleanLeaderElectionEnable`, 2.0 on)."""
+    allowed, by_line = row["unclean_enabled"], row.get("topic_switch")
+    return (by_line is not None and by_line != allowed) or (allowed is False and row.get("trigger") == JUST_ALLOWED)
 
 
 def _judge(

@@ -245,3 +245,42 @@ def test_replicas_leave(release: str, changes: dict[str, Any], verdict: str) -> 
     """From 4.3 on a lagging target blocks no reassignment (KAFKA-19975); one that is cancelled waits for none."""
     judged = judge_election({**KRAFT, **changes}, Release.parse(release), is_kraft=True, elr_enabled=True)
     assert judged.verdict == verdict
+
+
+LINGERING = {
+    "previous_leader": -1, "leader": 3, "isr_before": [], "isr": [3], "elr_before": [0, 2, 3, 4],
+    "last_known_before": [0], "replicas_before": [4, 0], "replicas": [1, 3, 0, 4],
+    "certainly_online": [1, 2, 3], "possibly_online": [1, 2, 3],
+}  # fmt: skip
+"""Nobody is in sync, 0 and 4 are away, and 2 and 3, which were taken off the assignment, are eligible still; 1 and 3
+are added."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "holds"),
+        ({"leader": 1, "isr": [1]}, "violated"),  # it was never eligible
+        ({"elr_before": [0, 4]}, "violated"),  # nor is 3
+        ({"certainly_online": [1, 2, 3, 4], "possibly_online": [1, 2, 3, 4]}, "holds"),  # 3 is before 4
+        ({"replicas": [1, 4, 0, 3], "certainly_online": [3, 4], "possibly_online": [3, 4]}, "violated"),
+        ({"replicas": [4, 0], "leader": 3}, "violated"),  # it is not added
+    ],
+)
+def test_a_replica_that_is_added_again_leads_if_it_is_eligible_still(changes: dict[str, Any], verdict: str) -> None:
+    """A reassignment does not take those that it removes off the eligible ones (PartitionChangeBuilder, 4.0 on)."""
+    judged = judge_election({**KRAFT, **LINGERING, **changes}, Release(4, 3), is_kraft=True, elr_enabled=True)
+    assert judged.verdict == verdict
+
+
+@pytest.mark.parametrize("release", ["3.0", "3.1", "3.2", "3.9"])
+@pytest.mark.parametrize(("leader", "verdict"), [(2, "holds"), (4, "violated")])
+def test_an_unclean_election_as_the_last_member_goes(release: str, leader: int, verdict: str) -> None:
+    """1 is alone in sync and goes; 2 is the first that is there. Through 3.1 nobody is elected while the ISR that is
+    asked for has the leader (`PartitionChangeBuilder.shouldTryElection`), so 1 was taken out of it."""
+    row = {
+        **KRAFT, "previous_leader": 1, "isr_before": [1], "leader": leader, "isr": [leader], "replicas": [1, 2, 4],
+        "replicas_before": [1, 2, 4], "certainly_online": [2, 4], "possibly_online": [2, 4], "unclean_enabled": True,
+    }  # fmt: skip
+    judged = judge_election(row, Release.parse(release), is_kraft=True, elr_enabled=False)
+    assert judged.verdict == verdict

@@ -11,7 +11,7 @@ from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED
 from udfs.kafka.plausible_inputs import plausible_rows
 from udfs.kafka.reassignment_verdicts import judge_reassignment
 from udfs.kafka.releases import Release
-from udfs.kafka.state_decisions import isr_change, new_partition, replica_removal
+from udfs.kafka.state_decisions import assignment_change, isr_change, new_partition, replica_removal
 from udfs.kafka.stored_state import Cluster, StoredState
 from udfs.kafka.verdict_rows import broker_verdicts
 from udfs.kafka.zk_reassignment import zk_reassign_trace
@@ -42,6 +42,27 @@ def test_isr_changes_of_leaders(case: str) -> None:
     cluster, after, verdict = ISR_CHANGES[case]
     judgement = isr_change(cluster, BEFORE, after)
     assert (judgement and judgement.verdict) == verdict
+
+
+@pytest.mark.parametrize(
+    ("isr", "elr", "leader", "verdict"),
+    [
+        ((), (1, 2, 3), 3, HOLDS),
+        ((), (1, 2), 3, VIOLATED),  # it is not eligible
+        ((), (1, 2, 3), 4, VIOLATED),
+        ((1,), (3,), 3, VIOLATED),  # somebody is in sync: who is eligible does not lead
+        ((), (1, 2, 3), -1, HOLDS),
+    ],
+)
+def test_an_added_replica_may_lead_if_it_is_eligible_still(
+    isr: tuple[int, ...], elr: tuple[int, ...], leader: int, verdict: str
+) -> None:
+    """3 and 4 are added; 3 had been taken away while it was eligible (KIP-966)."""
+    before = StoredState(-1, 5, isr, 7, replicas=(1, 2), elr=elr)
+    after = StoredState(leader, 6, (leader,) if leader >= 0 else isr, 8, replicas=(3, 4, 1, 2))
+    judgement = assignment_change(KRAFT, before, after)
+    assert judgement is not None
+    assert judgement.verdict == verdict
 
 
 REMOVALS: dict[str, tuple[str, StoredState, StoredState, str | None]] = {  # release, before, after -> verdict

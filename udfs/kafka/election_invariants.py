@@ -145,9 +145,13 @@ def _may_be_offline(cluster: Cluster, after: StoredState) -> bool:
 
 
 def isr_joiner_online(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
-    """A broker that joins the ISR is online (3.3 on, KIP-841)."""
+    """A broker that joins the ISR is online (3.3 on, KIP-841). Not asked where a reassignment is cancelled and none of
+    the replicas that stay is in sync: the first of them is the ISR then, be it there or not."""
     joined = set(after.isr) - set(before.isr)
     if cluster.release < Release(3, 3) or not joined or _may_be_offline(cluster, after):
+        return None
+    replicas = after.replicas or ()
+    if after.leader == NO_LEADER and after.isr == replicas[:1] and not set(before.isr) & set(replicas):
         return None
     expected = "only online brokers joining the ISR"
     missing = gap(before, after) or (("online",) if after.online is None else ())

@@ -6,7 +6,7 @@ else it is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from schemas.kafka_values import NO_LEADER
@@ -170,8 +170,10 @@ def _judge(
                 return _kraft(row, release, online, ElectionKind(kind), elr_enabled)
             return _zk(_as_strategy(row, kind), release, online, is_allowed)
 
-        def revert(online: Collection[int]) -> Outcome:
-            return _kraft(row, release, online, ElectionKind(kind), elr_enabled, is_cancelled=True)
+        def reassigned(asked: RequestedChange) -> Judgement:
+            return check_choice(
+                lambda who: _kraft(row, release, who, ElectionKind(kind), elr_enabled, asked), logged, *online
+            )
 
         def without_restarted(online: Collection[int]) -> Outcome:
             gone = [broker for broker in row["elr_before"] or () if broker not in row["certainly_online"]]
@@ -181,9 +183,9 @@ def _judge(
         judgement = check_choice(decide, logged, *online)
         if judgement.verdict == HOLDS or not is_kraft:
             return judgement
-        leaves_replicas = not set(row["replicas_before"]) <= set(row["replicas"])
-        if leaves_replicas and (cancelled := check_choice(revert, logged, *online)).verdict == HOLDS:
-            return cancelled
+        for asked in _reassignments(row):
+            if (by_step := reassigned(asked)).verdict == HOLDS:
+                return by_step
         if elr_enabled and check_choice(without_restarted, logged, *online).verdict == HOLDS:
             return Judgement(UNKNOWN, judgement.expected, judgement.actual, (_RESTARTED,))
         return judgement
@@ -246,8 +248,7 @@ def _kraft(
     online: Collection[int],
     kind: ElectionKind,
     elr_enabled: bool,
-    *,
-    is_cancelled: bool = False,
+    asked: RequestedChange | None = None,
 ) -> Outcome:
     """What the KRaft controller decides if just these brokers are acceptable.
 
@@ -256,7 +257,7 @@ def _kraft(
     it ended, all of them were in sync then, so it is taken to be all targets that were. That can excuse a wrong
     decision, never accuse a right one.
 
-    `is_cancelled`: replicas leave because their reassignment was cancelled; those that stay need not be in sync.
+    `asked`: what it asked for, if that is known (see `_reassignments`).
     """
     old, new, isr_before = row["replicas_before"], row["replicas"], row["isr_before"]
     leaving, after = [r for r in old if r not in new], tuple(row["isr"] or ())
@@ -271,17 +272,28 @@ def _kraft(
     )
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
     is_eligible = elr_enabled and row["leader"] in before.elr  # it leads only as the last members leave the ISR
-    kept = tuple(broker for broker in isr_before if broker in online) if is_eligible else None
+    # through 3.1 a leader that is in the ISR asked for stays, be it there or not
+    is_shrunk = is_eligible or release < Release(3, 2)
+    kept = tuple(broker for broker in isr_before if broker in online) if is_shrunk else None
     config = ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
     requested = RequestedChange(
         isr=kept if from_outside else (*after, *(r for r in leaving if r in isr_before)),
         unclean_shutdown=tuple(row.get("unclean_shutdown") or ()),
     )
-    if is_cancelled:
-        remaining = tuple(r for r in isr_before if r in new)
-        requested = RequestedChange(isr=remaining or tuple(new[:1]), replicas=tuple(new), adding=(), removing=())
-    done = apply_change(before, partition_change(config, before, online, kind, requested))
+    done = apply_change(before, partition_change(config, before, online, kind, asked or requested))
     return (done.leader, done.isr) if done.leader != NO_LEADER else None
+
+
+def _reassignments(row: Row) -> Iterator[RequestedChange]:
+    """What a KRaft change asked for that is a step of a reassignment, other than its end: it was cancelled, so that
+    those that stay need not be in sync; or it begins, and adds a replica that had been taken away, but is an eligible
+    leader replica still (KIP-966)."""
+    new, old = tuple(row["replicas"]), row["replicas_before"]
+    if not set(old) <= set(new):
+        remaining = tuple(replica for replica in row["isr_before"] if replica in new)
+        yield RequestedChange(isr=remaining or new[:1], replicas=new, adding=(), removing=())
+    if added := tuple(replica for replica in new if replica not in old):
+        yield RequestedChange(replicas=new, adding=added)
 
 
 def _verdict(rule: str, judgement: Judgement, row: Row | None = None) -> Verdict:

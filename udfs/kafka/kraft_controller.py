@@ -183,6 +183,8 @@ class KraftController:
         partition, allowed = self.partitions[name], self._allows_unclean(name)
         acceptable = self._acceptable(removing=removing, adding=adding)
         kind = election_kind(cause, topic_allows_unclean=allowed)
+        # a reassignment is never unclean, whatever the topic allows (`changePartitionReassignment`)
+        allowed = allowed and cause != "reassignment"
         record = partition_change(self.config, partition, acceptable, kind, requested, topic_allows_unclean=allowed)
         self._write(name, record, records)
 

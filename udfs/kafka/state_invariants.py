@@ -7,7 +7,6 @@ from collections.abc import Collection
 
 from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER
 from udfs.kafka.judgements import Judgement, judge, unknown
-from udfs.kafka.kraft_elections import LAST_LEADER
 from udfs.kafka.releases import Release
 from udfs.kafka.stored_state import Cluster, StoredState
 
@@ -53,12 +52,12 @@ def elr_disjoint_from_isr(cluster: Cluster, state: StoredState) -> Judgement | N
     A single id in `last_known_elr` may be the last known leader (the default mode), which is in the ELR as well:
     4.1 writes ISR [], ELR [1, 2], last known [1] when leader 1 leaves last. Ids a reassignment removed (`departing`)
     do not count: 4.1.0 leaves them in the ELR when it completes below the min ISR.
-    With min ISR 1 a leader elected from the ELR leaves the others in it until the next change. From 4.1.1 on the last
-    known leader is kept while nobody leads, whoever is in the ISR.
+    With min ISR 1 a leader elected from the ELR leaves the others in it until the next change. The last known leader is
+    kept while nobody leads, whoever is in the ISR: from 4.1.1 on, and before where a cancelled reassignment names one.
     """
     if not (cluster.kraft and cluster.elr_enabled):
         return None
-    has_left = cluster.release >= LAST_LEADER and state.leader == NO_LEADER and len(state.last_known_elr) == 1
+    has_left = state.leader == NO_LEADER and len(state.last_known_elr) == 1
     expected = "ISR, ELR and last known ELR disjoint, ELR within the replicas, both empty at the minimum ISR"
     last_known = state.last_known_elr if len(state.last_known_elr) > 1 else ()
     elr = set(state.elr) - state.departing

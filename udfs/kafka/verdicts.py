@@ -32,8 +32,8 @@ class Verdict:
     explanation: str
 
 
-JUDGED_BY_ELR = ("clean_candidate_first", "unclean_leader_alone")
-"""Invariants that ask who was eligible: in the ISR, or an eligible leader replica."""
+JUDGED_BY_ELR = ("clean_candidate_first", "unclean_leader_alone", "assignment_change")
+"""Rules that ask who was eligible: in the ISR, or an eligible leader replica."""
 
 
 def verdict_of(finding: Finding) -> Verdict:

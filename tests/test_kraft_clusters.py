@@ -33,6 +33,8 @@ dump     | metadata_feature_level           | feature=metadata.version; feature_
 dump     | metadata_zk_migration_state      | zk_migration_state=0
 old_dump | metadata_feature_level           | feature=metadata.version; feature_level=11
 old_dump | metadata_zk_migration_state      | zk_migration_state=2
+up_dump  | metadata_feature_level           | feature=metadata.version; feature_level=11
+up_dump  | metadata_feature_level           | feature=metadata.version; feature_level=14
 upgraded | kafka_version                    | kafka_version=3.6.2
 upgraded | kraft_metadata_version_set       | metadata_version=3.5-IV2
 upgraded | metadata_published               | metadata_offset=9; metadata_version=3.6-IV2
@@ -55,5 +57,6 @@ early    | true                   | true                        | false
 upgraded |                        |                             | true
 dump     | false                  | false                       | true
 old_dump |                        |                             | true
+up_dump  |                        |                             | true
 """,
     )

@@ -239,8 +239,10 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
         F.max(_is_before_3_6()).alias("most_old"),
         F.max(migrates).alias("migrates"),
     ).where("is_kraft")
+    # a dump tells no release, but which metadata versions there were
+    is_upgraded = F.coalesce(F.col("newest") >= _number(3, 6), F.lit(True)) & (F.col("least_old") != F.col("most_old"))
     raises = (
-        F.when(F.col("migrates") | (F.col("newest") >= _number(3, 6)) & (F.col("least_old") != F.col("most_old")), None)
+        F.when(F.col("migrates") | is_upgraded, None)
         .when(F.col("newest") < _number(3, 6), True)
         .otherwise(F.col("most_old") == 1)
     )

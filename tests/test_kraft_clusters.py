@@ -60,3 +60,36 @@ old_dump |                        |                             | true
 up_dump  |                        |                             | true
 """,
     )
+
+
+def test_who_keeps_the_last_member_of_an_isr(frame: Frame, same: Same) -> None:
+    """Clusters without eligible leader replicas; where they were turned on meanwhile it is unknown."""
+    off, on = "{metadata.version=25}", "{eligible.leader.replicas.version=1, metadata.version=27}"
+    lines = f"""
+    cluster  | event_type               | fields
+    before_4 | kafka_version            | kafka_version=3.9.1
+    off      | kafka_version            | kafka_version=4.0.0
+    off      | metadata_features_loaded | features={off}
+    on       | kafka_version            | kafka_version=4.1.0
+    on       | metadata_features_loaded | features={on}
+    shown    | kraft_partition_changed  | elr=[2]
+    set      | kraft_feature_set        | feature=eligible.leader.replicas.version; feature_level=1
+    upgraded | metadata_features_loaded | features={off}
+    upgraded | kraft_feature_set        | feature=eligible.leader.replicas.version; feature_level=1
+    upgraded | metadata_features_loaded | features={on}
+    nothing  | kraft_broker_fenced      | broker=1
+    """
+    lines += "".join(f"{cluster} | kraft_broker_fenced | broker=1\n" for cluster in ("before_4", "off", "on"))
+    same(
+        to_kraft_clusters(frame(EVENTS, lines)),
+        """
+        cluster  | keeps_last_member
+        before_4 | true
+        off      | true
+        on       | false
+        shown    | false
+        set      | false
+        upgraded |
+        nothing  |
+        """,
+    )

@@ -248,7 +248,8 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
     )
     return facts.withColumn("raises", raises).select(
         "cluster",
-        F.when(F.col("has_elr"), False)
+        F.when(F.col("has_elr") & F.coalesce("lists_no_elr", F.lit(False)), None)
+        .when(F.col("has_elr"), False)
         .when((F.col("newest") < _number(4, 0)) | F.col("lists_no_elr"), True)
         .alias("keeps_last_member"),
         F.col("raises").alias("raises_epoch_of_shrink"),

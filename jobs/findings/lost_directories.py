@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FAILED = "kraft_directories_offline"
 """A controller tells that directories of a broker failed."""
+_RECORDS = ("metadata_register_broker", "metadata_broker_registration_change")
 _REGISTERS = ("kraft_broker_registered", "metadata_register_broker")
 """A broker registers, with its directories."""
 
@@ -30,7 +31,8 @@ def to_lost_directories(events: DataFrame) -> DataFrame:
         "cluster", broker, F.col("at").alias("marked_at"), F.lit(True).alias("is_at_work")
     )
     directories = F.from_json(F.col("fields")["log_dirs"], "array<string>").alias("directories")
-    lines = events.where("fields['log_dirs'] IS NOT NULL").select(
+    is_of_broker = kind.startswith("kraft_broker") | kind.isin(*_RECORDS)
+    lines = events.where(is_of_broker & F.col("fields")["log_dirs"].isNotNull()).select(
         "cluster", broker, F.col("at").alias("marked_at"), (~kind.isin(*_REGISTERS)).alias("is_at_work"),
         "file_id", "line", directories,
     )  # fmt: skip

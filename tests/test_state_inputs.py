@@ -83,6 +83,8 @@ own     | 2               | 0              | 10:30:00 | 100@c:1
 own     | 3               | 0              | 10:40:00 | 100@c:1
 anew    | 0               | 0              | 10:10:00 | 100@c:1
 set     | 0               | 0              | 10:10:00 | 100@c:1
+more    | 0               | 0              | 10:10:00 | 100@c:1
+more    | 1               | 0              | 10:30:00 | 100@c:1
 """
 LISTED = """
 topic | at       | event_type       | fields
@@ -93,6 +95,8 @@ own   | 10:20:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MI
 own   | 10:35:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MIN; config_value=null
 own   | 10:10:00 | kraft_config_set | config_resource_type=TOPIC; config_name=retention.ms; config_value=7
 anew  | 10:05:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MIN; config_value=2
+more  | 10:10:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MIN; config_value=3
+more  | 10:20:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MIN; config_value=1
 """.replace("MIN", "min.insync.replicas")
 
 
@@ -111,8 +115,9 @@ def test_recovery_states_are_those_that_lines_print(frame: Frame, same: Same) ->
 
 def test_min_isr_is_what_lines_or_settings_say(frame: Frame, same: Same) -> None:
     """The brokers' default holds of topics whose creation is logged; 3 was changed to 2 a second before the state of
-    `own`, and taken back at 10:35; of `anew` a line is of the topic that had the name before; `old` may have one."""
-    settings = Settings(topics={"set": TopicSettings(min_insync_replicas=4)})
+    `own`, and taken back at 10:35; of `anew` a line is of the topic that had the name before; `old` may have one.
+    What is set is as it is now: `more` had 3 before."""
+    settings = Settings(topics={name: TopicSettings(min_insync_replicas=n) for name, n in (("set", 4), ("more", 2))})
     same(
         inputs(frame, SETTINGS, LISTED, settings),
         """
@@ -126,7 +131,29 @@ own     | 2               | 2
 own     | 3               | 1
 anew    | 0               | 1
 set     | 0               | 4
+more    | 0               | 3
+more    | 1               | 2
 """,
+    )
+
+
+def test_what_is_set_says_nothing_of_the_time_before_the_first_line_that_changes_it(frame: Frame, same: Same) -> None:
+    """It was raised or lowered to 2 at 10:20, from what no line tells; of another topic no line says anything."""
+    states = """
+    topic   | partition_epoch | missing_before | since    | evidence
+    changed | 7               | 0              | 10:10:00 | 100@c:1
+    changed | 8               | 0              | 10:30:00 | 100@c:1
+    quiet   | 7               | 0              | 10:10:00 | 100@c:1
+    """
+    line = "topic | at | event_type | fields\nchanged | 10:20:00 | kraft_config_set | config_resource_type=TOPIC; {}"
+    same(
+        inputs(
+            frame,
+            states,
+            line.format("config_name=min.insync.replicas; config_value=2"),
+            Settings(min_insync_replicas=2),
+        ),
+        "topic | partition_epoch | min_isr\nchanged | 7 |\nchanged | 8 | 2\nquiet | 7 | 2",
     )
 
 

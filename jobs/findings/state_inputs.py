@@ -22,6 +22,8 @@ from udfs.kafka.verdicts_columns import doubt
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+_SETTINGS = ("own", "default")
+"""What lines say of a setting, of the topic and of all."""
 CREATED = "metadata_partition"
 """Of RECORDS the one that creates a partition."""
 
@@ -81,7 +83,7 @@ def _with_min_isr(states: DataFrame, events: DataFrame, known_spans: DataFrame, 
 
     KRaft logs each setting of a topic and of the whole cluster (the brokers' default, as far as it is in the metadata).
     A topic that no line names has none of its own if its creation is logged. Where it changes at about that time, the
-    greatest counts.
+    greatest counts, and where it was changed at run time to less than what is set for us.
     """
     name, kind = F.col("fields")["config_name"], F.col("fields")["config_resource_type"]
     of_cluster = (kind == "BROKER") & F.coalesce(F.col("broker_id"), F.col("fields")["broker"].try_cast("int")).isNull()
@@ -96,14 +98,23 @@ def _with_min_isr(states: DataFrame, events: DataFrame, known_spans: DataFrame, 
         _greatest_around("own", own_since),
         F.when(F.col("created") >= F.col("known_since"), _greatest_around("default", F.col("known_since"))),
     )
+    as_set = configured(settings, "min_insync_replicas", "int")
     return (
         states.join(F.broadcast(own), ["cluster", "topic"], "left")
         .join(F.broadcast(default), "cluster", "left")
         .join(F.broadcast(known_spans), "cluster", "left")
         .withColumns({"known_since": span_around(F.col("since"))["since"], "created": created})
-        .withColumn("min_isr", F.coalesce(configured(settings, "min_insync_replicas", "int"), by_lines))
+        .withColumn("min_isr", F.greatest(F.when(~_is_changed_later(), as_set), by_lines))
         .drop("own", "default", "spans", "known_since", "created")
     )
+
+
+def _is_changed_later() -> Column:
+    """Whether the first line about a setting is later than a state: what it was before is not what is set for us
+    now."""
+    lines = F.concat(*(F.coalesce(name, F.array().cast("array<struct<at:timestamp,value:int>>")) for name in _SETTINGS))
+    is_told = F.exists(lines, lambda line: line["at"] <= F.col("since") + doubt())
+    return ~is_told & (F.size(lines) > 0)
 
 
 def _greatest_around(settings: str, known_since: Column) -> Column:

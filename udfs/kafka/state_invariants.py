@@ -51,7 +51,7 @@ def elr_disjoint_from_isr(cluster: Cluster, state: StoredState) -> Judgement | N
 
     A single id in `last_known_elr` may be the last known leader (the default mode), which is in the ELR as well:
     4.1 writes ISR [], ELR [1, 2], last known [1] when leader 1 leaves last. Ids a reassignment removed (`departing`)
-    do not count: 4.1.0 leaves them in the ELR when it completes below the min ISR.
+    do not count outside the ISR: 4.1.0 leaves them in the ELR when it completes below the min ISR.
     With min ISR 1 a leader elected from the ELR leaves the others in it until the next change. The last known leader is
     kept while nobody leads, whoever is in the ISR: from 4.1.1 on, and before where a cancelled reassignment names one.
     """
@@ -61,7 +61,7 @@ def elr_disjoint_from_isr(cluster: Cluster, state: StoredState) -> Judgement | N
     expected = "ISR, ELR and last known ELR disjoint, ELR within the replicas, both empty at the minimum ISR"
     last_known = state.last_known_elr if len(state.last_known_elr) > 1 else ()
     elr = set(state.elr) - state.departing
-    lists = [*state.isr, *elr, *last_known]
+    lists = [*state.isr, *elr, *last_known, *(set(state.isr) & set(state.elr))]
     actual = f"ISR {list(state.isr)}, ELR {list(state.elr)}, last known {list(state.last_known_elr)}"
     if len(set(lists)) < len(lists) or (state.replicas is not None and not elr <= set(state.replicas)):
         return judge(False, expected, actual)

@@ -55,12 +55,25 @@ broker | since    | until
 7      | 09:00:00 | 10:14:00
 7      | 10:15:00 |
 8      | 10:15:00 |
+9      | 09:00:00 |
+10     | 09:00:00 |
+"""
+
+
+# the log of 9 is two files, between which another one may be missing; that of 10 goes on in its second file
+SEVERAL_FILES = """
+topic | node_id | at       | event_type             | line | file_id
+old   | 9       | 10:00:00 | metadata_cache_updated | 19   | g
+old   | 9       | 10:02:00 | metadata_cache_updated | 1    | h
+old   | 10      | 10:00:00 | metadata_cache_updated | 20   | i
+old   | 10      | 10:00:30 | metadata_cache_updated | 1    | j
+old   | 10      | 10:02:00 | metadata_cache_updated | 2    | j
 """
 
 
 def test_brokers_that_should_have_learned_a_topic(frame: Frame, same: Same) -> None:
     rows = to_cache_verdicts(
-        frame(EVENTS, LINES),
+        frame(EVENTS, LINES).unionByName(frame(EVENTS, SEVERAL_FILES)),
         frame(TOPIC_TIMELINE, TOPICS),
         frame(BROKER_TIMELINE, BROKERS),
         {"c": ("2.4.1", False)},
@@ -74,5 +87,6 @@ def test_brokers_that_should_have_learned_a_topic(frame: Frame, same: Same) -> N
         metadata_learned | broker 3 | violated | none about new | 3@f:11, 2@f:6
         metadata_learned | broker 4 | holds    | all of them    | 4@f:12
         metadata_learned | broker 7 | violated | none about new | 7@f:16, 2@f:6
+        metadata_learned | broker 10 | violated | none about new | 10@j:2, 2@f:6
         """,
     )

@@ -18,7 +18,8 @@ _LEARNED = "metadata_cache_updated"
 """Event by which a broker logs that it learned a partition's state."""
 BUCKET_S = 10
 AROUND = 30
-"""A broker logs what it learns if it did so within this many buckets of BUCKET_S seconds before and after."""
+"""A broker logs what it learns if it did so in one file within this many buckets of BUCKET_S seconds before and after:
+between two files one may be missing."""
 
 
 def to_cache_verdicts(
@@ -44,11 +45,14 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
     lines = events.where(f"event_type = '{_LEARNED}' AND topic IS NOT NULL AND node_id IS NOT NULL").select(
         "cluster", "topic", "node_id", place.alias("place"), F.floor(F.unix_seconds("at") / BUCKET_S).alias("bucket")
     )
-    learned = lines.groupBy("cluster", "node_id", "topic", "bucket").agg(
+    learned = lines.groupBy("cluster", "node_id", "topic", "bucket", "place.file_id").agg(
         F.min("place").alias("first"), F.max("place").alias("last")
     )
-    of_node = learned.groupBy("cluster", "node_id").agg(
+    of_file = learned.groupBy("cluster", "node_id", "file_id").agg(
         F.collect_set("bucket").alias("buckets"), F.max("last").alias("last")
+    )
+    of_node = of_file.groupBy("cluster", "node_id").agg(
+        F.collect_list("buckets").alias("buckets_by_file"), F.max("last").alias("last")
     )
     of_topic = learned.groupBy("cluster", "topic").agg(
         F.min("first").alias("first"), F.collect_set("node_id").alias("learners")
@@ -84,8 +88,12 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
 
 
 def _logs_around(at: Column) -> Column:
-    """Whether a broker logged what it learned shortly before and after a time, by its `buckets`."""
+    """Whether a broker logged what it learned shortly before and after a time, in one of its files, by its
+    `buckets_by_file`."""
     begun = F.floor(F.unix_seconds(at) / BUCKET_S)
-    before = F.exists("buckets", lambda b: (b >= begun - AROUND) & (b < begun))
-    after = F.exists("buckets", lambda b: (b > begun) & (b <= begun + AROUND))
-    return before & after
+
+    def spans(buckets: Column) -> Column:
+        before = F.exists(buckets, lambda b: (b >= begun - AROUND) & (b < begun))
+        return before & F.exists(buckets, lambda b: (b > begun) & (b <= begun + AROUND))
+
+    return F.exists("buckets_by_file", spans)

@@ -71,6 +71,11 @@ FOLLOWING = {  # lines about leader epoch 1 -> what `request_follows` says of it
     "sent to a follower only": ([elected(10, 2, 1), sent(10.1, 3, 2, 1)], "violated"),
     "sent to nobody, and the controller works on": ([elected(10, 2, 1)], "violated"),
     "another controller works on": ([elected(70, 2, 1)], "unknown"),
+    "it works on in another file: one between may be missing": ([{**elected(10, 2, 1), "file_id": "g"}], "unknown"),
+    "it works on in another file, and sent it to a follower in the same": (
+        [{**line, "file_id": "g"} for line in (elected(10, 2, 1), sent(10.1, 3, 2, 1))],
+        "violated",
+    ),
     # the controller's line may be lost, or all but one of the leader's
     "received by the leader": ([elected(10, 2, 1), received(40, 2, 2, 1, 5)[0]], "holds"),
     "received by another broker": ([elected(10, 2, 1), received(10.1, 3, 2, 1, 5)[0]], "violated"),

@@ -162,9 +162,11 @@ class _ControllerLines:
         return bool(self.sent) and self.sent[0]["at"] < decision["at"] < self.sent[-1]["at"]
 
     def later_sign(self, decision: Line) -> list[Line]:
-        """A line that shows that it was still at work well after a decision; none: it may have died."""
+        """A line of the same file that shows that it was still at work well after a decision; none: it may have died,
+        or the file with its requests is missing."""
         late = bisect_left(self.all, decision["at"] + SENT_BY_NOW_US, key=itemgetter("at"))
-        return self.all[late : late + 1]
+        later = (line for line in islice(self.all, late, None) if line["file_id"] == decision["file_id"])
+        return list(islice(later, 1))
 
 
 def _controller(line: Line) -> tuple[int | None, int | None]:

@@ -27,6 +27,8 @@ raised    | 10:00:00 | 9       | leader_epoch_updated                 |        |
 read      | 10:00:00 | 9       | controller_isr_removal_not_in_isr    | 2      |              | 2   |
 triggered | 10:00:00 | 9       | preferred_election_triggered         |        |              |     | current_leader=2
 completed | 10:00:00 | 9       | preferred_election_completed         | 3      |              |     |
+# a log has a record of it, of whatever leader
+recorded  | 10:00:00 | 1       | leader_epoch_cached                  |        | 5            |     |
 # nobody leads; and what any other line has
 nobody    | 10:00:00 | 9       | controller_isr_removal_not_in_isr    | -1     |              | 2   |
 cached    | 10:00:00 | 1       | metadata_cache_updated               | 2      | 6            | 2   |
@@ -102,6 +104,7 @@ def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
            stale     | 1       | 4           |        |     | false      | true     | false   | true | false
            begun     | 1       | 5           | 1      |     | false      | true     | false   | true | false
            follows   | 1       | 5           |        |     | false      | true     | false   | true | false
+           recorded  | 1       | 5           |        |     | false      | false    | false   | true | false
            skipped   | 1       |             | 1      |     | false      | true     | false   | true | false
            removed   | 9       | 6           | 2      | 2,3 | true       | false    | false   | true | true
            raised    | 9       | 7           |        |     | true       | false    | false   | true | true

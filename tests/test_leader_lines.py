@@ -13,6 +13,7 @@ from jobs.timelines.leader_lines import (
     to_leader_lines,
     to_reported_states,
     with_lost_begins,
+    with_styles_of_nodes,
 )
 from schemas.ingest import EVENTS, LOG_COVERAGE
 
@@ -270,4 +271,25 @@ def test_a_leader_that_may_have_begun_another_leader_epoch_while_its_log_is_sile
            two   | 2    | 4
            two   | 3    | 4
            one   | 6    | 4""",
+    )
+
+
+# of orders no line of node 1 shows how its release logs changes, of payments one does; node 2 was upgraded
+STYLES = """
+topic    | at       | line | node_id | event_type           | leader_epoch | isr | message                                                | fields
+payments | 10:00:00 | 1    | 1       | leader_epoch_started | 4            |     | payments-0 starts at Leader Epoch 4 from offset 0      |
+orders   | 10:00:05 | 2    | 1       | isr_shrinking        |              | 1   | [Partition orders-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+payments | 10:00:01 | 3    | 2       | leader_epoch_started | 5            |     | payments-0 starts at Leader Epoch 5 from offset 0      |
+audit    | 10:00:02 | 4    | 2       | leader_epoch_started | 7            |     | audit-0 starts at leader epoch 7 from offset 0         |
+orders   | 10:00:09 | 5    | 2       | isr_expanding        |              | 1,2 | [Partition orders-0 broker=2] Expanding ISR from 2 to 1,2 | old_isr=2
+"""
+
+
+def test_a_node_s_other_lines_show_how_its_release_logs_changes(frame: Frame, same: Same) -> None:
+    lines, events = lines_of(frame, STYLES), frame(EVENTS, STYLES)
+    same(
+        with_styles_of_nodes(lines, events).select("line", "writes"),
+        """line | writes
+           2    | true
+           5    |""",
     )

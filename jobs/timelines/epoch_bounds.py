@@ -30,6 +30,8 @@ CREATED, ASSIGNED = "topics_changed", "reassignment_assignment_updated"
 NOT_IN_ISR = "controller_isr_removal_not_in_isr"
 READ = (NOT_IN_ISR, "preferred_election_triggered", "preferred_election_completed")
 """Lines of controllers until 1.0 about who leads, as it reads or has written."""
+EPOCH_CACHED = "leader_epoch_cached"
+"""A log has a first record of a leader epoch, of whatever leader: it began before (0.11 on, KIP-101)."""
 FETCHED = "fetcher_added"
 """A broker begins to fetch from the leader, and prints which leader epoch it follows (2.1 on)."""
 _PLACE = ("cluster", "topic", "topic_id", "partition", "at", "node_id", "file_id", "line")
@@ -48,13 +50,13 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
     leader = F.when(kind.isin(*STARTED, NEXT), F.col("node_id")).otherwise(written_or_read)
     says = shown.isNotNull() | (kind == NEXT) | (is_read & (leader >= 0))
     is_whole = F.col("topic").isNotNull() & F.col("node_id").isNotNull() & says
-    own = events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, *WRITTEN, *READ) & is_whole).select(
+    own = events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, EPOCH_CACHED, *WRITTEN, *READ) & is_whole).select(
         *_PLACE,
         shown.alias("shown_epoch"),
         leader.alias("leader"),
         F.when(is_state, sorted_ids(F.col("isr"))).alias("isr"),
         is_written.alias("is_written"),
-        (~is_written & ~is_read).alias("is_known"),
+        (~is_written & ~is_read & (kind != EPOCH_CACHED)).alias("is_known"),
         (kind == NOT_IN_ISR).alias("is_read"),
         F.lit(True).alias("is_shown"),
         ((kind == REFRESHED) | ((kind == REMOVED) & (F.col("leader") >= 0))).alias("keeps_leader"),

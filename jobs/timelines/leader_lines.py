@@ -180,6 +180,28 @@ def with_lost_begins(lines: DataFrame, events: DataFrame) -> DataFrame:
     )
 
 
+def with_styles_of_nodes(lines: DataFrame, events: DataFrame) -> DataFrame:
+    """Rows of `to_leader_lines`, EVENTS -> the former with `writes` also where no line of the writer about the
+    partition shows it: if all of its node's lines that show it agree."""
+    lacking = lines.where("writes IS NULL").select("cluster", "node_id").distinct()
+    if lacking.isEmpty():
+        return lines
+    node = F.coalesce("node_id", "broker_id")
+    shown = events.withColumns({"node_id": node, "style": _writes(node)}).where("style IS NOT NULL")
+    styles = (
+        shown.join(F.broadcast(lacking), ["cluster", "node_id"], "left_semi")
+        .groupBy("cluster", "node_id")
+        .agg(F.min("style").alias("style"), F.max("style").alias("greatest"))
+        .where("style = greatest")
+        .drop("greatest")
+    )
+    return (
+        lines.join(F.broadcast(styles), ["cluster", "node_id"], "left")
+        .withColumn("writes", F.coalesce("writes", "style"))
+        .drop("style")
+    )
+
+
 def _writes(node: Column) -> Column:
     """Whether a line shows that its writer's release logs changes as it writes them (until 2.3); null if it shows
     nothing.

@@ -24,6 +24,7 @@ from jobs.timelines.leader_lines import (
     to_leader_lines,
     to_reported_states,
     with_lost_begins,
+    with_styles_of_nodes,
 )
 from jobs.timelines.logged_assignments import is_assignment_write, is_reassignment, to_new_assignments
 from jobs.timelines.observations import (
@@ -159,7 +160,7 @@ def gather(
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
         shown = with_incarnation(to_epoch_bounds(events), incarnations)
         leader_lines = checkpointed(to_leader_lines(of_partitions, facts.coverage, starts, shown))
-        leader_lines = with_lost_begins(leader_lines, events)
+        leader_lines = with_styles_of_nodes(with_lost_begins(leader_lines, events), events)
         observations = observations.unionByName(to_reported_states(leader_lines))
     listed = None
     if kinds.listed:

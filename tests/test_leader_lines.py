@@ -241,17 +241,17 @@ refused | 8    |              | false
     )
 
 
-# of 5 and 6, which node 1 may lead, no line tells; its log is silent for 25 seconds. Of the other topic only one leader
-# epoch is missing, which another one led
+# of leader epoch 5, in which node 1 may lead, or lead on, no line tells; its log is silent for 25 seconds. Of the other
+# topic none is missing
 UNSEEN = """
 topic | at       | line | node_id | event_type           | leader_epoch | isr | message                                                  | fields
 two   | 10:00:00 | 1    | 1       | leader_epoch_started | 4            |     | two-0 starts at Leader Epoch 4 from offset 0             |
 two   | 10:00:05 | 2    | 1       | isr_shrinking        |              | 1   | [Partition two-0 broker=1] Shrinking ISR from 1,2 to 1   | old_isr=1,2
 two   | 10:00:30 | 3    | 1       | isr_expanding        |              | 1,2 | [Partition two-0 broker=1] Expanding ISR from 1 to 1,2   | old_isr=1
-two   | 10:00:40 | 4    | 2       | leader_epoch_started | 7            |     | two-0 starts at Leader Epoch 7 from offset 0             |
+two   | 10:00:40 | 4    | 2       | leader_epoch_started | 6            |     | two-0 starts at Leader Epoch 6 from offset 0             |
 one   | 10:00:00 | 5    | 1       | leader_epoch_started | 4            |     | one-0 starts at Leader Epoch 4 from offset 0             |
 one   | 10:00:30 | 6    | 1       | isr_shrinking        |              | 1   | [Partition one-0 broker=1] Shrinking ISR from 1,2 to 1   | old_isr=1,2
-one   | 10:00:40 | 7    | 2       | leader_epoch_started | 6            |     | one-0 starts at Leader Epoch 6 from offset 0             |
+one   | 10:00:40 | 7    | 2       | leader_epoch_started | 5            |     | one-0 starts at Leader Epoch 5 from offset 0             |
 """
 
 

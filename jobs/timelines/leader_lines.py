@@ -50,9 +50,6 @@ SESSION_EVENTS = (*BROKEN, *EXPIRED, "zk_session_established")
 LONGEST_SESSION = "INTERVAL 30 SECONDS"
 """So long before a session expires the connection was lost, where no line tells when: longer than Kafka's defaults."""
 WRITER = [*INCARNATION, "node_id"]
-MOST_UNSEEN = 1
-"""So many leader epochs in a row may be shown by no line: the controller may have found no leader for one. In a second
-one the leader of before may have led."""
 
 CHANGES_BY_LEADER = T.StructType(
     [
@@ -83,7 +80,7 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame, starts: DataFrame, s
       have a hole since, or its process ended: another one is told anew, in a log that may be missing;
     - `is_clear`: no line of another file at the same time begins another leader epoch;
     - `is_refuted`: `shown` has a later leader epoch than `term` by then: the writer's own line of one is missing;
-    - `may_be_later`: behind that of `term` nothing is shown of more than MOST_UNSEEN leader epochs;
+    - `may_be_later`: of the leader epoch behind that of `term` no line shows who led, but of a later one;
     - `writes`: whether the writer is of a release whose leaders log changes as they write them; null unknown;
     - `before`, `next`: the writer's change before and the next one (`event_type, term, isr, old_isr, partition_epoch,
       at, file_id, line`, and `is_first`: whether it is the first of its term).
@@ -144,26 +141,25 @@ def _with_refuted(lines: DataFrame, shown: DataFrame) -> DataFrame:
     by_then = by_time.rangeBetween(Window.unboundedPreceding, -1)
     later = rows_from(INCARNATION, "own_epoch", 1)
     own_epoch = F.coalesce("term.leader_epoch", "shown_epoch")
-    epochs = shown.where("shown_epoch IS NOT NULL").select(*INCARNATION, "at", "shown_epoch")
+    led_epoch = F.when(F.col("leader").isNotNull(), F.col("shown_epoch")).alias("led_epoch")
+    epochs = shown.where("shown_epoch IS NOT NULL").select(*INCARNATION, "at", "shown_epoch", led_epoch)
     is_later = F.max("shown_epoch").over(by_then) > own_epoch
     both = lines.unionByName(epochs, allowMissingColumns=True).withColumn("own_epoch", own_epoch)
     return (
         both.withColumns(
             {
                 "is_refuted": F.coalesce(is_later, F.lit(False)),
-                "may_be_later": F.coalesce(
-                    F.min("shown_epoch").over(later) - own_epoch - 1 > MOST_UNSEEN, F.lit(False)
-                ),
+                "may_be_later": F.coalesce(F.min("led_epoch").over(later) > own_epoch + 1, F.lit(False)),
             }
         )
         .where("is_change")
-        .drop("shown_epoch", "own_epoch")
+        .drop("shown_epoch", "led_epoch", "own_epoch")
     )
 
 
 def with_lost_begins(lines: DataFrame, events: DataFrame) -> DataFrame:
     """Rows of `to_leader_lines`, EVENTS -> the former, refuted also where their writer may have begun another leader
-    epoch while its logs are silent: where there may have been one in which it led, of which no line shows anything."""
+    epoch while its logs are silent: where there may have been one in which it led, or led on."""
     in_doubt = lines.where("may_be_later AND NOT is_refuted AND term IS NOT NULL")
     if in_doubt.isEmpty():
         return lines

@@ -4,12 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobs.findings.lost_lines import to_lossy_hours, without_lost_lines
+from jobs.findings.lost_lines import to_lossy_hours, with_refuted_input, without_lost_lines
 from schemas.findings import VERDICTS
 from schemas.requests import CONTROL_REQUESTS
+from schemas.spark import IDS, INT, TEXT, struct
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
+
+INPUTS = struct(
+    cluster=TEXT, topic=TEXT, strategy=TEXT, trigger=TEXT, previous_leader=INT, shutting_down=IDS, live_brokers=IDS,
+    certainly_online=IDS,
+)  # fmt: skip
+ELECTIONS = """
+topic     | strategy            | trigger             | previous_leader | shutting_down | live_brokers | certainly_online
+# nobody is moved off 1, unless it shuts down
+stays     | controlled_shutdown | controlled_shutdown | 1               | 3             | 1,2,3        | 1,2,3
+leaves    | controlled_shutdown | controlled_shutdown | 1               | 1,3           | 1,2,3        | 1,2,3
+# nor elected in its place, unless it is gone or its directory has failed
+there     | offline             | broker_failure      | 1               | []            | 1,2          | 1,2
+gone      | offline             | broker_failure      | 1               | []            | 2            | 2
+directory | offline             | log_dir_failure     | 1               | []            | 1,2          | 1,2
+maybe     | offline             | broker_failure      | 1               | []            |              | 1,2
+nobody    | offline             | broker_failure      | -1              | []            | 1,2          | 1,2
+unknown   | offline             | broker_failure      |                 | []            | 1,2          | 1,2
+kraft     |                     |                     | 1               |               |              |
+"""
+
+
+def test_inputs_with_which_nobody_would_have_been_elected(frame: Frame, same: Same) -> None:
+    same(
+        with_refuted_input(frame(INPUTS, ELECTIONS)),
+        """topic     | refuted_input
+           stays     | shutting_down
+           leaves    |
+           there     | live_brokers
+           gone      |
+           directory |
+           maybe     |
+           nobody    |
+           unknown   |
+           kraft     |""",
+    )
 
 
 def requests(controller: int, hour: int, sent: int, lost: int) -> str:

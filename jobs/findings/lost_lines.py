@@ -33,6 +33,26 @@ BY_PRINTED_VALUES = (
 )
 """Rules that compare what lines print, whatever others may have said in between."""
 
+OF_DEAD = ("broker_failure", "broker_startup", "controller_failover")
+"""Triggers of elections for partitions whose leader is gone."""
+
+
+def with_refuted_input(elections: DataFrame) -> DataFrame:
+    """Rows of `to_election_inputs` -> the same with `refuted_input`: an input that cannot have been so, for then a
+    ZooKeeper controller would not have elected at all; lines that changed it are lost. Null: there is none.
+
+    It moves leaders in a controlled shutdown off the brokers that shut down (KafkaController.doControlledShutdown), and
+    elects for partitions that are offline: their leader is gone, or its directory has failed.
+    """
+    leader = F.col("previous_leader")
+    stays = ~F.array_contains("shutting_down", leader)
+    is_there = F.col("live_brokers").isNotNull() & F.array_contains("certainly_online", leader)
+    is_of_dead = (F.col("strategy") == "offline") & F.col("trigger").isin(*OF_DEAD)
+    refuted = F.when((F.col("strategy") == "controlled_shutdown") & stays, "shutting_down").when(
+        is_of_dead & is_there, "live_brokers"
+    )
+    return elections.withColumn("refuted_input", F.when(leader >= 0, refuted))
+
 
 def to_lossy_hours(requests: DataFrame) -> DataFrame:
     """CONTROL_REQUESTS -> cluster, hour: those with lost lines. A controller that logged nothing it sent in an hour

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.findings.decision_inputs import to_election_inputs
+from jobs.findings.lost_lines import with_refuted_input
 from jobs.findings.other_decisions import (
     to_created_topics,
     to_rebalance_lines,
@@ -121,7 +122,7 @@ def to_verdicts(
         known_by = to_election_inputs(
             elections, states, seen, signs, topics, known_spans, events, settings, facts.kraft_clusters, *before
         )
-        inputs = checkpointed(_with_first_states(known_by, printed))
+        inputs = checkpointed(with_refuted_input(_with_first_states(known_by, printed)))
         caused = to_caused_states(judged, inputs, seen, known_spans, facts.kraft_clusters)
         by_release = {election_verdicts: inputs, state_verdicts: caused}
         by_release |= {judge: rows.result() for judge, rows in planned.items()}

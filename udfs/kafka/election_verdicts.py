@@ -41,8 +41,6 @@ JUST_ALLOWED = "unclean_election_enabled"
 ASSIGNMENT_ORDER = Release(0, 10)
 """From here on no election goes by the order in which the ISR is stored."""
 _ASSIGNMENTS = ("replicas", "replicas_before", "target_replicas")
-_OF_DEAD = ("broker_failure", "broker_startup", "controller_failover")
-"""Triggers of elections for partitions whose leader is gone."""
 _KINDS = (ElectionKind.ONLINE, ElectionKind.PREFERRED, ElectionKind.UNCLEAN)
 _RESTARTED = "unclean_shutdown"
 """Missing input: whether a broker registers anew that was not shut down cleanly, and so is no eligible leader replica
@@ -52,8 +50,9 @@ any more (KIP-966). The decision that takes it out may elect another one."""
 def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: bool) -> Verdict:
     """An ELECTIONS row (with `unclean_enabled`, `certainly_online`, `possibly_online`) against its algorithm.
 
-    Further inputs, which may be missing: `plausible_replicas`, the assignments that it may have had, and
-    `removed_replica`, the replica that the controller says it took out of the ISR. An election that failed with a
+    Further inputs, which may be missing: `plausible_replicas`, the assignments that it may have had,
+    `removed_replica`, the replica that the controller says it took out of the ISR, and `refuted_input`, the name of one
+    that cannot have been so. An election that failed with a
     `refusal` could not be stored, whoever was to lead. An assignment without replicas, as damaged lines print it, is
     taken for one that is not known.
     """
@@ -67,7 +66,7 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
         missing = (*missing, "strategy")
     if not is_kraft and not row["succeeded"] and row.get("refusal"):
         return _verdict(rule, judge(logged is None, f"no leader, for {row['refusal']}", in_words(logged)))
-    if not is_kraft and (refuted := _refuted_input({**row, "strategy": strategy})):
+    if refuted := row.get("refuted_input"):
         rows, missing = (), (refuted, *missing)
     if not has_algorithm(release, kraft=is_kraft):
         rows, missing = (), (f"an algorithm to judge Kafka {release} by", *missing)
@@ -95,22 +94,6 @@ def _strategy(row: Row) -> str | None:
         removed = row.get("removed_replica")
         return None if removed is None or removed in isr else REPLICA_REMOVAL
     return REPLICA_REMOVAL if len(isr_before) == len(isr) + 1 and set(isr) < set(isr_before) else None
-
-
-def _refuted_input(row: Row) -> str | None:
-    """An input that cannot have been so, for then the ZooKeeper controller would not have elected at all: lines that
-    changed it are lost. None: there is none.
-
-    It moves leaders in a controlled shutdown off the brokers that shut down (KafkaController.doControlledShutdown), and
-    elects for partitions that are offline: their leader is gone, or its directory has failed.
-    """
-    leader, strategy = row["previous_leader"], row["strategy"]
-    if leader is None or leader == NO_LEADER:
-        return None
-    if strategy == Strategy.CONTROLLED_SHUTDOWN and leader not in (row["shutting_down"] or ()):
-        return "shutting_down"
-    is_there = row["live_brokers"] is not None and leader in row["certainly_online"]
-    return "live_brokers" if strategy == Strategy.OFFLINE and row.get("trigger") in _OF_DEAD and is_there else None
 
 
 def _agreed(judgements: list[Judgement], missing: tuple[str, ...]) -> Judgement:

@@ -255,6 +255,22 @@ one   | 10:00:40 | 7    | 2       | leader_epoch_started | 5            |     | 
 """
 
 
+def test_what_a_leader_writes_in_a_leader_epoch_that_is_over_as_its_session_ends(frame: Frame, same: Same) -> None:
+    """It may have been written before that was over; what the store refused was not."""
+    sessions = "at | node_id | event_type | fields\n10:00:04 | 1 | zk_session_timed_out | silent_ms=3000\n10:00:05 | 1 | zk_session_expired |"
+    lines, broken = lines_of(frame, SHOWN), to_broken_sessions(frame(EVENTS, sessions))
+    same(
+        to_changes_by_leader(lines, broken, starts_of(frame)),
+        """
+topic   | line | leader_epoch | is_accepted | is_doubtful
+lost    | 2    | 4            | true        | true
+lost    | 4    | 4            | true        | true
+lost    | 5    | 4            | true        | true
+refused | 8    |              | false       | true
+""",
+    )
+
+
 def test_a_leader_that_may_have_begun_another_leader_epoch_while_its_log_is_silent(frame: Frame, same: Same) -> None:
     lines, no_sessions = lines_of(frame, UNSEEN), to_broken_sessions(frame(EVENTS, UNSEEN))
     same(

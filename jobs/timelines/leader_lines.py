@@ -286,7 +286,8 @@ def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame, starts: D
         F.col("event_type").isin("isr_shrinking", "isr_expanding") & F.coalesce("writes", F.lit(True))
     )
     by_day = changes.withColumn("day", day_of("at")).join(F.broadcast(broken), ["cluster", "node_id", "day"], "left")
-    is_over = F.col("is_refuted") & ~F.coalesce(is_doubtful, F.lit(False))
+    # one that was refused says which version its leader knew, but not in which leader epoch
+    is_over = F.col("is_refuted") & (is_refused | ~F.coalesce(is_doubtful, F.lit(False)))
     started = starts.groupBy("cluster", "node_id").agg(F.collect_list("at").alias("starts"))
     with_starts = by_day.join(F.broadcast(started), ["cluster", "node_id"], "left")
     return with_starts.select(

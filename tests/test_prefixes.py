@@ -56,12 +56,15 @@ def test_prefix(logger: str, message: str, columns: dict[str, Any]) -> None:
         "[SocketServer listenerType=ZK_BROKER, nodeId=4] ",
         "[Kafka Request Handler 7 on Broker 4], ",
         "[data-plane Kafka Request Handler on Broker 4], ",
-        "[ExpirationReaper-4], ",  # up to 0.10
-        "[ExpirationReaper-4-Heartbeat]: ",
     ],
 )
 def test_what_a_broker_writes_in_quiet_hours_names_it(prefix: str) -> None:
     assert (read_prefix(prefix.encode()) or {}).get("node") == 4
+
+
+@pytest.mark.parametrize("prefix", ["[ExpirationReaper-0], ", "[ExpirationReaper-0-Heartbeat]: "])
+def test_reapers_name_nobody_for_in_4_0_all_of_them_are_of_broker_0(prefix: str) -> None:
+    assert (read_prefix(prefix.encode()) or {}).get("node") is None
 
 
 def test_a_broker_that_migrates_from_zookeeper_says_so_in_its_prefix() -> None:

@@ -64,7 +64,7 @@ _PATTERNS = tuple(
         r"\[\w+Coordinator id=(?P<broker_id>\d+) topic=[\w.-]+ partition=\d+\]",
         r"\[(?:Socket Server|(?:[\w-]+ )?Kafka Request Handler(?: \d+)?) on Broker (?P<broker_id>\d+)\],",
         r"\[SocketServer listenerType=\w+, nodeId=(?P<node>\d+)\]",
-        r"\[ExpirationReaper-(?P<broker_id>\d+)(?:-\w+)?\][:,]",
+        r"\[ExpirationReaper-\d+(?:-\w+)?\][:,]",  # 4.0 prints 0 on all brokers
         r"\[(?:zk-)?broker-(?:-1|(?P<broker_id>\d+))-to-controller-[\w-]+\]:",  # -1: it has no id yet
         r"\[controller-(?P<node>\d+)-to-controller-[\w-]+\]:",
         r"\[(?:Broker|Node)ToControllerChannelManager (?:broker|id)=(?P<broker_id>\d+) name=\w+\]:?",

@@ -13,22 +13,24 @@ if TYPE_CHECKING:
     from tests.conftest import Frame, Same
 
 INPUTS = struct(
-    cluster=TEXT, topic=TEXT, strategy=TEXT, trigger=TEXT, previous_leader=INT, shutting_down=IDS, live_brokers=IDS,
+    cluster=TEXT, topic=TEXT, strategy=TEXT, trigger=TEXT, previous_leader=INT, leader=INT, shutting_down=IDS, live_brokers=IDS,
     certainly_online=IDS,
 )  # fmt: skip
 ELECTIONS = """
-topic     | strategy            | trigger             | previous_leader | shutting_down | live_brokers | certainly_online
+topic     | strategy            | trigger             | previous_leader | leader | shutting_down | live_brokers | certainly_online
 # nobody is moved off 1, unless it shuts down
-stays     | controlled_shutdown | controlled_shutdown | 1               | 3             | 1,2,3        | 1,2,3
-leaves    | controlled_shutdown | controlled_shutdown | 1               | 1,3           | 1,2,3        | 1,2,3
-# nor elected in its place, unless it is gone or its directory has failed
-there     | offline             | broker_failure      | 1               | []            | 1,2          | 1,2
-gone      | offline             | broker_failure      | 1               | []            | 2            | 2
-directory | offline             | log_dir_failure     | 1               | []            | 1,2          | 1,2
-maybe     | offline             | broker_failure      | 1               | []            |              | 1,2
-nobody    | offline             | broker_failure      | -1              | []            | 1,2          | 1,2
-unknown   | offline             | broker_failure      |                 | []            | 1,2          | 1,2
-kraft     |                     |                     | 1               |               |              |
+stays     | controlled_shutdown | controlled_shutdown | 1               | 2      | 3             | 1,2,3        | 1,2,3
+leaves    | controlled_shutdown | controlled_shutdown | 1               | 2      | 1,3           | 1,2,3        | 1,2,3
+# nor elected in its place, unless it is gone or its directory has failed; it may be elected as it comes back
+there     | offline             | broker_failure      | 1               | 2      | []            | 1,2          | 1,2
+nothing   | offline             | broker_failure      | 1               |        | []            | 1,2          | 1,2
+back      | offline             | broker_startup      | 1               | 1      | []            | 1,2          | 1,2
+gone      | offline             | broker_failure      | 1               | 2      | []            | 2            | 2
+directory | offline             | log_dir_failure     | 1               | 2      | []            | 1,2          | 1,2
+maybe     | offline             | broker_failure      | 1               | 2      | []            |              | 1,2
+nobody    | offline             | broker_failure      | -1              | 2      | []            | 1,2          | 1,2
+unknown   | offline             | broker_failure      |                 | 2      | []            | 1,2          | 1,2
+kraft     |                     |                     | 1               | 2      |               |              |
 """
 
 
@@ -39,6 +41,8 @@ def test_inputs_with_which_nobody_would_have_been_elected(frame: Frame, same: Sa
            stays     | shutting_down
            leaves    |
            there     | live_brokers
+           nothing   | live_brokers
+           back      |
            gone      |
            directory |
            maybe     |

@@ -42,12 +42,15 @@ def with_refuted_input(elections: DataFrame) -> DataFrame:
     ZooKeeper controller would not have elected at all; lines that changed it are lost. Null: there is none.
 
     It moves leaders in a controlled shutdown off the brokers that shut down (KafkaController.doControlledShutdown), and
-    elects for partitions that are offline: their leader is gone, or its directory has failed.
+    elects for partitions that are offline: their leader is gone, or its directory has failed. One that comes back may
+    be elected again.
     """
     leader = F.col("previous_leader")
     stays = ~F.array_contains("shutting_down", leader)
     is_there = F.col("live_brokers").isNotNull() & F.array_contains("certainly_online", leader)
-    is_of_dead = (F.col("strategy") == "offline") & F.col("trigger").isin(*OF_DEAD)
+    is_of_dead = (
+        (F.col("strategy") == "offline") & F.col("trigger").isin(*OF_DEAD) & ~F.col("leader").eqNullSafe(leader)
+    )
     refuted = F.when((F.col("strategy") == "controlled_shutdown") & stays, "shutting_down").when(
         is_of_dead & is_there, "live_brokers"
     )

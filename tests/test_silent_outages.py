@@ -13,6 +13,8 @@ from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from tests.conftest import Frame, Same
 
 # nobody leads from 10:00 to 10:10; 1 comes back at 10:01 and begins to shut down after 50 s, 2 comes back at 10:02 and
@@ -45,17 +47,22 @@ replicas_marked_offline | dies  | 0         | broker=2
 """
 
 
+def silent_outages(frame: Frame, events: DataFrame) -> DataFrame:
+    """Those of two partitions with ZooKeeper, with these further lines."""
+    return to_silent_outages(
+        frame(OFFLINE_PARTITIONS, OUTAGES),
+        frame(PARTITION_TIMELINE, STATES),
+        frame(BROKER_TIMELINE, BROKERS),
+        frame(CONTROLLER_TIMELINE, TERMS),
+        events,
+        ClusterFacts(events, frame(LOG_COVERAGE, "kind\n"), EvidenceKinds(kraft=False)),
+    )
+
+
 def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) -> None:
     marked = frame(EVENTS, MARKED).withColumn("partitions", F.array(F.struct("topic", "partition")))
     same(
-        to_silent_outages(
-            frame(OFFLINE_PARTITIONS, OUTAGES),
-            frame(PARTITION_TIMELINE, STATES),
-            frame(BROKER_TIMELINE, BROKERS),
-            frame(CONTROLLER_TIMELINE, TERMS),
-            marked,
-            ClusterFacts(marked, frame(LOG_COVERAGE, "kind\n"), EvidenceKinds(kraft=False)),
-        ),
+        silent_outages(frame, marked),
         """
         topic | returned | waited_ms | is_shutting_down | is_dir_failed
         quits | 1        | 50000     | false            | false
@@ -71,14 +78,7 @@ def test_a_member_that_comes_back_without_a_log_directory_may_have_lost_its_repl
         frame(EVENTS, registered.format("10:02:00", "b"))
     )
     same(
-        to_silent_outages(
-            frame(OFFLINE_PARTITIONS, OUTAGES),
-            frame(PARTITION_TIMELINE, STATES),
-            frame(BROKER_TIMELINE, BROKERS),
-            frame(CONTROLLER_TIMELINE, TERMS),
-            events,
-            ClusterFacts(events, frame(LOG_COVERAGE, "kind\n"), EvidenceKinds(kraft=False)),
-        ),
+        silent_outages(frame, events),
         "topic | returned | waited_ms | is_dir_failed\nquits | 1 | 50000 | false\ndies | 2 | 40000 | true",
     )
 

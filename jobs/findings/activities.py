@@ -14,6 +14,8 @@ from jobs.timelines.cluster_facts import day_of
 from jobs.timelines.known_spans import span_around, spans_by_day
 from jobs.timelines.observations import ids_of, number_of, printed_ids
 from schemas.spark import IDS
+from udfs.kafka.election_verdicts import JUST_ALLOWED
+from udfs.kafka.rebalance_verdicts import STARTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,16 +29,14 @@ ACTIVITIES = {
     "reassignment_leader_not_in_new_replicas": ("reassign", "reassignment"),
     "reassignment_leader_dead": ("reassign", "reassignment"),
     "log_dir_failure_handling": ("offline", "log_dir_failure"),
-    "unclean_election_enabled_default": ("offline", "unclean_election_enabled"),
-    "unclean_election_enabled_topic": ("offline", "unclean_election_enabled"),
+    "unclean_election_enabled_default": ("offline", JUST_ALLOWED),
+    "unclean_election_enabled_topic": ("offline", JUST_ALLOWED),
     "controller_elected": ("offline", "controller_failover"),
     "controller_epoch_incremented": ("offline", "controller_failover"),
     "preferred_election_started": ("preferred", None),
 }
 """Event type -> strategy of the elections that it leads to, and their trigger; None: its lines do not tell it."""
 
-ELECTIONS_STARTED = ("preferred_election_started", "replica_election_started")
-"""Events by which a controller begins elections that somebody asked for; they list their partitions."""
 LEADER_MOVES = ("reassignment_leader_not_in_new_replicas", "reassignment_leader_dead")
 """Events by which a reassignment looks for another leader; they list its target."""
 TERM_BEGINS = ("controller_elected", "controller_epoch_incremented")
@@ -49,7 +49,7 @@ SHUTDOWN_STARTED = "controlled_shutdown_started"
 SHUTDOWN_DONE = ("broker_removed_from_shutting_down", "broker_failure", "broker_startup")
 """Events by which brokers are not shutting down any more; one that is dead, or starts, is not even where the first of
 them is lost (kafka.controller.KafkaController, `onBrokerFailure`)."""
-CONTEXT_EVENTS = (*ACTIVITIES, *ELECTIONS_STARTED, *LIVE_LISTS, *SHUTDOWN_LISTS, *SHUTDOWN_DONE)
+CONTEXT_EVENTS = (*ACTIVITIES, *STARTED, *LIVE_LISTS, *SHUTDOWN_LISTS, *SHUTDOWN_DONE)
 """Events that later decisions depend on, whichever topic they name."""
 
 
@@ -85,7 +85,7 @@ def _activity() -> Column:
     names = F.transform(
         "partitions", lambda one: F.struct(one["topic"].alias("topic"), one["partition"].alias("partition"))
     )
-    partitions = F.when(F.col("event_type").isin(*ELECTIONS_STARTED), names)
+    partitions = F.when(F.col("event_type").isin(*STARTED), names)
     of_activity = F.struct(
         strategy.alias("strategy"),
         trigger_of().alias("trigger"),

@@ -13,13 +13,13 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_facts import EvidenceKinds
+from jobs.timelines.epoch_bounds import FETCHED
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.topics import INCARNATION
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-ADDED = "fetcher_added"
 LONGEST_S = 300
 """So long after an election a fetcher belongs to it. A night's window begins no nearer to what is new (decision 18)."""
 EARLY_S, EARLY_WITHOUT_EPOCH_S = 2.0, 0.05
@@ -37,7 +37,7 @@ def with_followers_fetch(elections: DataFrame, events: DataFrame, kinds: Evidenc
     Milliseconds after `at`, at least 0. Null if the line of one of them is not there, if no one else is in the ISR, and
     where it is not known.
     """
-    if not kinds.have([ADDED]):
+    if not kinds.have([FETCHED]):
         return elections.withColumn("followers_fetch_ms", F.lit(None).cast("long"))
     in_order = Window.partitionBy("cluster", "topic", "partition").orderBy("at", "incarnation", "leader_epoch")
     followed = (
@@ -69,7 +69,7 @@ def with_followers_fetch(elections: DataFrame, events: DataFrame, kinds: Evidenc
 
 def _added_fetchers(events: DataFrame) -> DataFrame:
     """EVENTS -> `_FETCHER`, `fetched_at`, `fetched_epoch` (null: not printed), a row for each partition of a line."""
-    listed = events.where(F.col("event_type") == ADDED).withColumn("one", F.explode_outer("partitions"))
+    listed = events.where(F.col("event_type") == FETCHED).withColumn("one", F.explode_outer("partitions"))
     # 0.8.0 prints a line for each partition; the lines from 2.1 on are of one leader
     source_broker = F.col("fields")["source_broker"].try_cast("int")
     return listed.select(

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from udfs.kafka.judgements import UNKNOWN, VIOLATED
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -85,10 +87,10 @@ def without_lost_lines(verdicts: DataFrame, lossy_hours: DataFrame | None) -> Da
         F.broadcast(of_hour), ["cluster", "hour"], "left"
     )
     goes_by_more = ~F.col("rule").isin(*BY_PRINTED_VALUES)
-    is_doubtful = F.col("is_lossy") & (F.col("verdict") == "violated") & goes_by_more
+    is_doubtful = F.col("is_lossy") & (F.col("verdict") == VIOLATED) & goes_by_more
     explanation = F.concat(
         "rule", F.lit(" cannot be judged: other lines of that hour are lost; logged "), "actual", F.lit(".")
     )
-    doubtful = {"verdict": F.lit("unknown"), "missing_inputs": F.array(F.lit(LOST_LINES)), "explanation": explanation}
+    doubtful = {"verdict": F.lit(UNKNOWN), "missing_inputs": F.array(F.lit(LOST_LINES)), "explanation": explanation}
     changed = {name: F.when(is_doubtful, value).otherwise(F.col(name)) for name, value in doubtful.items()}
     return by_hour.withColumns(changed).select(*verdicts.columns)

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from jobs.findings.lost_directories import to_first_losses
 from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.controllers import KRAFT, ZOOKEEPER
+from jobs.timelines.epoch_bounds import FETCHED
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.kafka_releases import node_release
 from jobs.timelines.leader_lines import FOLLOWS
@@ -124,7 +125,7 @@ def _with_silent_logs(there: DataFrame, begin: Column, events: DataFrame, covera
     from. The controller's log would tell that the topic is deleted, or that it decides nothing."""
     partition, broker = ["cluster", "topic", "partition"], F.col("node_id").alias("broker")
     later = events.where("topic IS NOT NULL AND leader_epoch IS NOT NULL").groupBy(*partition)
-    fetched = events.where("event_type = 'fetcher_added' AND partitions IS NOT NULL").select(
+    fetched = events.where((F.col("event_type") == FETCHED) & F.col("partitions").isNotNull()).select(
         "cluster", "at", F.explode("partitions").alias("p")
     )
     changed = events.where(F.col("event_type").isin(*_BY_LEADERS) & F.col("topic").isNotNull())

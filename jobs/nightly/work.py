@@ -16,7 +16,8 @@ from jobs.nightly.window_check import compare, going_on
 from jobs.nightly.windows import BEGINS, since_horizon
 from jobs.session import checkpointed, compiling, held
 from jobs.settings import Settings
-from jobs.timelines.leader_epoch_starts import COMPLETED, to_leader_epoch_starts, with_leader_epoch_starts
+from jobs.timelines.epoch_bounds import COMPLETED
+from jobs.timelines.leader_epoch_starts import to_leader_epoch_starts, with_leader_epoch_starts
 from jobs.timelines.observations import EPOCH_STARTED
 from jobs.timelines.partitions import to_states
 from jobs.timelines.topics import to_numbered_incarnations

@@ -1,10 +1,10 @@
 """When a cluster was created anew under its name: in the same folders, with other data, all its epochs from the start.
 
 Its signs are lines of one node, so that no two clocks are compared: an own controller election with an epoch that the
-node's elections had reached before, another cluster id (from 0.10.1 on), or, after a
-silence, a controller with a smaller epoch than the last one, or a registration of the node as broker with a smaller
-one: it is the number of a transaction in ZooKeeper (czxid, KAFKA-7235), which never falls there. Another node's cluster
-id counts if no difference of time zones can be what parts the two lines. Signs that one new beginning explains are one
+node's elections had reached before, another cluster id (from 0.10.1 on), or, after a silence, a controller with a
+smaller epoch than the last one, or a registration of the node as broker with a smaller one: it is the number of a
+transaction in ZooKeeper (czxid, KAFKA-7235), which never falls there. Another node's cluster id counts if no difference
+of time zones can be what parts the two lines. Signs that one new beginning explains are one
 (`udfs.reconstruct.incarnations`).
 """
 

@@ -28,7 +28,9 @@ NEXT = "become_leader_skipped_already_leader"
 CREATED, ASSIGNED = "topics_changed", "reassignment_assignment_updated"
 """A ZooKeeper controller has new topics, with the assignments of their partitions; it writes another assignment."""
 NOT_IN_ISR = "controller_isr_removal_not_in_isr"
-READ = (NOT_IN_ISR, "preferred_election_triggered", "preferred_election_completed")
+COMPLETED = "preferred_election_completed"
+"""A ZooKeeper controller has elected a preferred leader, or finds it leading: who leads, and nothing else."""
+READ = (NOT_IN_ISR, "preferred_election_triggered", COMPLETED)
 """Lines of controllers until 1.0 about who leads, as it reads or has written."""
 EPOCH_CACHED = "leader_epoch_cached"
 """A log has a first record of a leader epoch, of whatever leader: it began before (0.11 on, KIP-101)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.epoch_bounds import to_epoch_bounds
+from jobs.timelines.epoch_bounds import COMPLETED, to_epoch_bounds
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.leader_lines import is_begin
 from jobs.timelines.running_windows import row_and_behind, rows_from
@@ -19,9 +19,6 @@ from jobs.timelines.topics import HISTORY, INCARNATION, with_history, with_incar
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-COMPLETED = "preferred_election_completed"
-"""A ZooKeeper controller has elected a preferred leader, or finds it leading: who leads, and nothing else."""
 
 
 def to_leader_epoch_starts(

@@ -52,9 +52,8 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
 
     Further inputs, which may be missing: `plausible_replicas`, the assignments that it may have had,
     `removed_replica`, the replica that the controller says it took out of the ISR, and `refuted_input`, the name of one
-    that cannot have been so. An election that failed with a
-    `refusal` could not be stored, whoever was to lead. An assignment without replicas, as damaged lines print it, is
-    taken for one that is not known.
+    that cannot have been so. An election that failed with a `refusal` could not be stored, whoever was to lead. An
+    assignment without replicas, as damaged lines print it, is taken for one that is not known.
     """
     row = {**row, **{name: row.get(name) or None for name in _ASSIGNMENTS}}
     strategy = None if is_kraft else _strategy(row)

@@ -24,6 +24,7 @@ unknown."""
 CHECK, PREFERRED, NOT_PREFERRED = "auto_rebalance_check", "auto_rebalance_preferred_map", "auto_rebalance_not_preferred"
 RATIO = "auto_rebalance_imbalance_ratio"
 STARTED = ("preferred_election_started", "replica_election_started")
+"""A controller begins elections that somebody asked for; the line lists all their partitions."""
 LINES = (CHECK, PREFERRED, NOT_PREFERRED, RATIO, *STARTED)
 """Events that such lines are."""
 RULE = "auto_rebalance"

@@ -154,7 +154,7 @@ def gather(
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
     if without_epoch is not None and kinds.have([SELECTED, INITIALIZED]):
         without_epoch = without_epoch.unionByName(to_selected_observations(events))
-    kraft = zk = unnumbered = leader_lines = new_assignments = singles = None
+    kraft = zk = unnumbered = leader_lines = shown = new_assignments = singles = None
     starts = events.where((F.col("event_type") == PROCESS_STARTS) & F.col("node_id").isNotNull())
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
@@ -177,9 +177,9 @@ def gather(
     if kinds.assigned:
         new_assignments = with_incarnation(to_new_assignments(events), incarnations)
         singles = _singles(new_assignments, reassignments, runs) if runs is not None else None
-    if without_epoch is not None and leader_lines is not None:
+    if without_epoch is not None and leader_lines is not None and shown is not None:
         unnumbered = _unnumbered_evidence(
-            events, without_epoch, leader_lines, starts, runs, singles, listed, incarnations
+            events, without_epoch, leader_lines, shown, starts, runs, singles, listed, incarnations
         )
     return PartitionEvidence(
         incarnations=incarnations,
@@ -214,6 +214,7 @@ def _unnumbered_evidence(
     events: DataFrame,
     without_epoch: DataFrame,
     leader_lines: DataFrame,
+    shown: DataFrame,
     starts: DataFrame,
     runs: DataFrame | None,
     singles: DataFrame | None,
@@ -228,7 +229,7 @@ def _unnumbered_evidence(
     unplaced = changes.where("leader_epoch IS NULL AND is_accepted AND writes").select(*INCARNATION).distinct()
     if not unplaced.isEmpty():
         sent = with_incarnation(to_sent_epochs(events), incarnations)
-        shown = with_limits(with_incarnation(to_epoch_bounds(events), incarnations), sent, events)
+        shown = with_limits(shown, sent, events)
         if runs is not None:
             assignments = with_incarnation(to_assignments_told(events), incarnations)
             shown = shown.unionByName(to_added_replicas(assignments, runs), allowMissingColumns=True)

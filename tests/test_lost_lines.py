@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from jobs.findings.lost_lines import to_lossy_hours, with_refuted_input, without_lost_lines
 from schemas.findings import VERDICTS
 from schemas.requests import CONTROL_REQUESTS
 from schemas.spark import IDS, INT, TEXT, struct
+from tests.conftest import run_over
+from tests.proofs.prove_degraded import thinned
+from tests.proofs.prove_metamorphic import logs_of, write
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tests.conftest import Frame, Same
+
+PACKED = Path(__file__).resolve().parents[1] / "data" / "captures" / "zk-2.2.2-chaos.tar.xz"
 
 INPUTS = struct(
     cluster=TEXT, topic=TEXT, strategy=TEXT, trigger=TEXT, previous_leader=INT, leader=INT, shutting_down=IDS, live_brokers=IDS,
@@ -85,3 +96,15 @@ def test_what_is_lost_with_them_accuses_nobody(frame: Frame, same: Same) -> None
             10:00:00 | offline_election | holds    | leader 3 | leader 3          |                | right
             10:00:00 | leader_in_isr    | violated | in ISR   | leader 3, ISR [1] |                | wrong""",
     )
+
+
+@pytest.mark.runs
+def test_a_night_over_logs_without_one_line_in_ten_accuses_nobody(spark: SparkSession, tmp_path: Path) -> None:
+    """Of a cluster whose whole logs accuse nobody either."""
+    with tarfile.open(PACKED) as files:
+        files.extractall(tmp_path, filter="data")
+    capture, logs = tmp_path / "zk-2.2.2-chaos", tmp_path / "logs"
+    write(logs, thinned(logs_of(capture), 10))
+    verdicts = run_over(spark, tmp_path / "warehouse", capture, logs).warehouse.read("verdicts")
+    assert verdicts.where("verdict = 'violated'").count() == 0
+    assert verdicts.where("array_contains(missing_inputs, 'lost_lines')").count() > 0

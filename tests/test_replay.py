@@ -127,6 +127,8 @@ zk      | preferred2 | 0        | 0           | 10:00:07 | preferred           |
 zk      | shutdown  | 0         | 0           | 10:00:08 | controlled_shutdown |         | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 2   | false   | true
 # doctored: 1 stays in the ISR
 zk      | shutdown2 | 0         | 0           | 10:00:09 | controlled_shutdown |         | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 1,2 | false   | true
+# 3 shuts down, and 1 is moved off: the line by which 1 began to shut down, too, is lost
+zk      | shutdown3 | 0         | 0           | 10:00:09 | controlled_shutdown |         | 1               | 2      | 3            | 1,2        | 1,2      | 1,2          | 3             | 2   | false   | true
 # an epoch refresh changes nothing else
 zk      | refresh   | 0         | 0           | 10:00:10 | none                |         | 1               | 1      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
 # the same, but an administrator asked for it (KIP-460); or nobody knows whether one did
@@ -163,6 +165,7 @@ preferred  | preferred_election           | preferred-0#0 leader epoch 3  | hold
 preferred2 | preferred_election           | preferred2-0#0 leader epoch 3 | violated | []
 shutdown   | controlled_shutdown_election | shutdown-0#0 leader epoch 3   | holds    | []
 shutdown2  | controlled_shutdown_election | shutdown2-0#0 leader epoch 3  | violated | []
+shutdown3  | controlled_shutdown_election | shutdown3-0#0 leader epoch 3  | unknown  | shutting_down
 refresh    | epoch_refresh                | refresh-0#0 leader epoch 3    | holds    | []
 blind      | offline_election             | blind-0#0 leader epoch 3      | unknown  | isr_before
 unsaid     | zk_election                  | unsaid-0#0 leader epoch 3     | holds    | []

@@ -54,12 +54,12 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
         [("broker_starting", 15, 10), ("unclean_shutdown_found", 15.5), ("broker_stopping", 16),
          ("gone session_expired", 18, 15.9, 20), ("broker_starting", 20, 17), ("clean_shutdown_found", 20.5),
          ("back", 22)],
-        ["crashed 15 22 18 15 10"],
+        ["crashed 15 22 18 15 10 restarts 1 20"],
     ),
     "its disks are clean, and the process that found them so is killed": (
         [("broker_starting", 15, 10), ("clean_shutdown_found", 15.5), ("broker_starting", 20, 17),
          ("unclean_shutdown_found", 20.5), ("back", 22)],
-        ["shut_down 15 22 None 15 10"],
+        ["shut_down 15 22 None 15 10 restarts 1 20"],
     ),
     "crashed and started so soon that no controller noticed": (
         [("broker_starting", 15, 10), ("broker_started", 17)],
@@ -133,6 +133,13 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
         [("gone fenced", 19, 10), ("raft_thread_starting", 30, 10), ("broker_starting", 31, 27), ("back", 32)],
         ["crashed 19 32 19 30 10"],
     ),
+    "in a loop: each process that starts dies before it is back": (
+        [("gone fenced", 19, 10), ("raft_log_snapshots_initialized", 30, 10), ("raft_thread_starting", 30.5, 30.4),
+         ("raft_thread_starting", 30.6, 30.5), ("raft_log_snapshots_initialized", 40, 31),
+         ("raft_thread_starting", 40.5, 40.4), ("raft_log_snapshots_initialized", 60, 41), ("back", 62),
+         ("gone fenced", 80, 78)],
+        ["crashed 19 62 19 30 10 restarts 2 60", "None 80 None 80 None 78"],
+    ),
 }  # fmt: skip
 
 
@@ -148,7 +155,11 @@ def test_how_a_broker_went(case: str) -> None:
     stops = list(node_stops(rows))
     texts = [" ".join([str(stop["how"]), *(seconds(stop[name]) for name in times)]) for stop in stops]
     followed = [f" followed {seconds(stop['followed_at'])}" if stop["followed_at"] else "" for stop in stops]
-    assert [text + next_stop for text, next_stop in zip(texts, followed, strict=True)] == expected
+    again = [
+        f" restarts {stop['restarts']} {seconds(stop['last_restart']['at'])}" if stop["restarts"] else ""
+        for stop in stops
+    ]
+    assert list(map("".join, zip(texts, again, followed, strict=True))) == expected
     assert all(stop["role"] == "broker" and stop["evidence"] for stop in stops)
 
 
@@ -175,9 +186,9 @@ def test_a_controller_of_a_migration_has_sessions_with_zookeeper() -> None:
 def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, **values: Any) -> dict[str, Any]:
     """A fact of an incident; what is not given is null."""
     names = (
-        "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "followed_at", "topic",
-        "partition", "ms", "most_ms", "ended_at", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker",
-        "text", "ids", "others", "end_evidence",
+        "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "restarts",
+        "last_restart", "followed_at", "topic", "partition", "ms", "most_ms", "ended_at", "count", "lost_min",
+        "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others", "end_evidence",
     )  # fmt: skip
     evidence = [{"node_id": 1, "file_id": "f", "line": line}]
     common = {"cluster": "c", "incident": "i", "kind": kind, "at": at(seconds), "until": at(until)}
@@ -591,6 +602,19 @@ def test_a_controller_that_stood_by() -> None:
     assert none in incident_with(standby)["story"]
     active = incident_with(standby, fact("controller", 14, node=101, other=102, count=7))["story"]
     assert "no other controller took over" not in active
+
+
+def test_a_broker_that_crashes_in_a_loop() -> None:
+    last = {"at": at(60), "node_id": 3, "file_id": "f", "line": 9}
+    incident = incident_with({**CRASH, "until": at(62), "restarts": 2, "last_restart": last})
+    assert incident["title"] == "Broker 3 crashed, started 3 times, back after 43.0 s"
+    assert (
+        "started anew at 12:00:30.000 with nothing of a shutdown logged before [1]; it stopped before it was back, and "
+        "started anew 2 times more, the last time at 12:01:00.000 [2]." in incident["story"]
+    )
+    steps = [(step["at"], step["line"]) for step in incident["steps"] if step["what"] == "broker 3 started anew"]
+    assert steps == [(at(30), 1), (at(60), 9)]
+    assert incident["evidence"][1]["line"] == 9
 
 
 def test_no_story_has_more_than_eight_sentences() -> None:

@@ -14,6 +14,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.findings.node_stops import RESTART
 from jobs.findings.outage_causes import with_stop_around
 from jobs.findings.outage_ends import with_ends
 from jobs.findings.outages import takes_leader
@@ -48,6 +49,8 @@ FACTS = T.StructType(
         column("began_after", TIME, "Its last line before."),
         column("noticed_at", TIME, "When the controller noticed."),
         column("started_at", TIME, "When a new process started; of a term's end when the next term began."),
+        column("restarts", INT, "Of a stop how many more processes started before the node was back."),
+        T.StructField("last_restart", RESTART),
         column("followed_at", TIME, "When the node's next stop began, if it was not back before."),
         column("topic", TEXT, "Topic."),
         column("partition", INT, "Partition."),
@@ -139,7 +142,8 @@ def _stops(stops: DataFrame) -> DataFrame:
         "until",
         F.col("node_id").alias("node"),
         F.when(F.col("role") == "broker", _away(earlier)).alias("others"),
-        *("role", "how", "ended_by", "began_after", "noticed_at", "started_at", "followed_at", "evidence"),
+        *("role", "how", "ended_by", "began_after", "noticed_at", "started_at", "restarts", "last_restart"),
+        *("followed_at", "evidence"),
     )
 
 

@@ -11,12 +11,14 @@ from jobs.session import checkpointed
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.sorted_times import number_until
-from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, TEXT, TIME, column
+from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, LONG, TEXT, TIME, column, struct
 from udfs.incidents.node_stops import BACK, CUT_OFF, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, START, node_stops
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+RESTART = struct(at=LONG, node_id=INT, file_id=TEXT, line=LONG)
+"""When a process started, in microseconds since 1970, and its first line."""
 NODE_STOPS = T.StructType(
     [
         CLUSTER,
@@ -28,6 +30,8 @@ NODE_STOPS = T.StructType(
         column("ended_by", TEXT, "How the controller saw the registration end; null: it did not."),
         column("noticed_at", TIME, "When the controller noticed; null: it did not."),
         column("started_at", TIME, "When a new process started; null: none did."),
+        column("restarts", INT, "How many more processes started before it was back."),
+        T.StructField("last_restart", RESTART),
         column("until", TIME, "When it was registered again, or at least ready; null: never, or unknown."),
         column("followed_at", TIME, "When its next stop began; null: it was back before, or there is none."),
         EVIDENCE_COLUMN,

@@ -36,7 +36,7 @@ def class_path(version: str, cache: Path) -> str:
     folder = cache / version
     if not folder.is_dir():
         release = release_of(version)
-        scala = "2.13" if release >= (2, 4) else "2.12"
+        scala = "2.13" if release >= (2, 4) else "2.12" if release >= (0, 11) else "2.11"
         artifacts = [("org.apache.kafka", f"kafka_{scala}", version), *(LOG4J_2 if release >= (4,) else LOG4J_1)]
         if release < (2, 4):
             artifacts[:0] = (ZOOKEEPER, JAXB)

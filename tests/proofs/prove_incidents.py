@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from jobs.session import session
 from tests.proofs.captures import capture_folders, warehouse_of
-from tests.proofs.injected import controller_steps, injected, is_deletion, match, read_actions
+from tests.proofs.injected import controller_steps, injected, is_deletion, is_restart, match, read_actions
 from tests.proofs.prove_truth import compare
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def prove(warehouse: Warehouse, capture: Path, truth: Any) -> int:
     missing = [
         row
         for row in rows
-        if not row.incidents and not (row.kind == "controller" and controller_steps(incidents, row.node, row.ms))
+        if not row.incidents
+        and not (row.kind == "controller" and controller_steps(incidents, row.node, row.ms))
+        and not is_restart(incidents, row)
     ]
     unexplained = [row for row in left if not is_deletion(row, actions)]
     kinds, absent = Counter(row.kind for row in rows), Counter(row.kind for row in missing)

@@ -61,6 +61,10 @@ LIVED_ON = "lived_on"
 
 BOUNCED = "bounced"
 """How a ZooKeeper controller saw a registration end that another one followed: what logs on may be a new process."""
+LOGGED_ONCE = frozenset(
+    ("raft_log_snapshots_initialized", "controller_server_starting", "broker_starting", "broker_status_changed")
+)
+"""Lines of a start that a process logs once: with the second one another process has started."""
 LEAVING_US = 300_000_000
 """So long a broker may take to shut down, in microseconds."""
 SLACK_US = 2_000_000
@@ -91,6 +95,10 @@ class NodeStop:
     """When the controller noticed."""
     started_at: int | None = None
     """When a new process started."""
+    restarts: int = 0
+    """How many more processes started before it was back: those before had stopped again."""
+    last_restart: dict[str, Any] | None = None
+    """The first line of the last of these: `at, node_id, file_id, line`."""
     until: int | None = None
     """When it was registered or unfenced again, or at least ready."""
     followed_at: int | None = None
@@ -99,9 +107,13 @@ class NodeStop:
 
     def prove(self, row: Row) -> None:
         """Take a line as evidence."""
-        line = {"node_id": row["line_node_id"], "file_id": row["file_id"], "line": row["line"]}
+        line = _line_of(row)
         if row["file_id"] is not None and line not in self.evidence and len(self.evidence) < MOST_EVIDENCE:
             self.evidence.append(line)
+
+
+def _line_of(row: Row) -> dict[str, Any]:
+    return {"node_id": row["line_node_id"], "file_id": row["file_id"], "line": row["line"]}
 
 
 class _Node:
@@ -115,6 +127,8 @@ class _Node:
         self.is_starting = False
         self.first_line: tuple[str, int] | None = None
         """The event type of its process's first line that shows a start, and when that was."""
+        self.first_lines: set[str] = set()
+        """Event types of LOGGED_ONCE that the last process that started after the stop has logged."""
         self.ready_at: int | None = None
         self.was_there = False
         """Whether an earlier line shows that it ran."""
@@ -199,8 +213,11 @@ class _Node:
 
     def _start(self, row: Row) -> None:
         stop, last = self.stop, row["last_before"]
-        if (stop is not None and stop.started_at is not None) or (stop is None and self.is_starting):
-            return  # another line of the same start, or the next one
+        if stop is not None and stop.started_at is not None:
+            self._start_again(stop, row)
+            return
+        if stop is None and self.is_starting:
+            return  # another line of the same start
         if stop is not None and stop.how in (None, CUT_OFF) and last is not None and last > stop.since + SLACK_US:
             self._follow(row)  # it went on logging after its session had ended, and then went without a word
             stop = None
@@ -211,6 +228,15 @@ class _Node:
             stop.prove(row)
         elif self.was_there and last is not None:
             self._open(row, CRASHED).started_at = row["at"]
+        self.first_lines = {row["event_type"]}
+
+    def _start_again(self, stop: NodeStop, row: Row) -> None:
+        """Another line of the process that started last, or the first one of the next, if that one stopped."""
+        event_type = row["event_type"]
+        if event_type in LOGGED_ONCE & self.first_lines:
+            stop.restarts, stop.last_restart = stop.restarts + 1, {"at": row["at"], **_line_of(row)}
+            self.first_lines.clear()
+        self.first_lines.add(event_type)
 
     def _leave(self, row: Row) -> None:
         how = {STOP: SHUT_DOWN, HALT: HALTED, HALT_LOG_DIR: LOG_DIR_FAILED}[row["kind"]]

@@ -31,42 +31,60 @@ def tell_root(telling: Telling, symptoms: Symptoms, cause: str | None, since: in
 
 def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
     name, how, line = name_of(stop), stop["how"], telling.line(stop)
-    others = _others_away(telling, stop)
+    besides = "" if how == CRASHED else _besides(telling, stop)
     starts = f"started anew at {telling.time(stop['started_at'])}" if stop["started_at"] is not None else ""
     if how == SHUT_DOWN:
         left = f", and left the cluster at {telling.time(stop['noticed_at'])}" if stop["noticed_at"] is not None else ""
-        telling.say(f"{name} was shut down at {on}{left}{line}{others}")
+        telling.say(f"{name} was shut down at {on}{left}{line}{besides}")
         telling.step(stop["at"], f"{name} began to shut down", stop)
     elif how == CRASHED:
-        _tell_crash(telling, stop, on, f"{starts} with nothing of a shutdown logged before", others)
+        _tell_crash(telling, stop, on, f"{starts} with nothing of a shutdown logged before")
     elif how in (HALTED, LOG_DIR_FAILED):
         reason = "its log directory failed" if how == LOG_DIR_FAILED else "of an error"
-        telling.say(f"{name} halted at {at_text(stop['at'])} because {reason}{line}{others}")
+        telling.say(f"{name} halted at {at_text(stop['at'])} because {reason}{line}{besides}")
         telling.step(stop["at"], f"{name} halted", stop)
     elif lost_session(how, stop["ended_by"]) == BOUNCED:
         unknown = "its logs do not tell whether it was restarted or its session had ended"
-        telling.say(f"{name} registered anew at {on}{line}: {unknown}{others}")
+        telling.say(f"{name} registered anew at {on}{line}: {unknown}{besides}")
         telling.step(stop["at"], f"{name} registered anew", stop)
     else:
         lived = "its process went on logging, so it was frozen or cut off" if how == CUT_OFF else ""
         unknown = "its logs do not tell whether it crashed, was frozen or cut off"
-        telling.say(f"the session of {name} ended at {on}{line}: {lived or unknown}{others}")
+        telling.say(f"the session of {name} ended at {on}{line}: {lived or unknown}{besides}")
         telling.step(stop["at"], f"the session of {name} ended", stop)
     if starts:
         telling.step(stop["started_at"], f"{name} started anew", stop, len(stop["evidence"]) - 1)
+    if stop["restarts"]:
+        telling.step(stop["last_restart"]["at"], f"{name} started anew", _restart(stop))
 
 
-def _tell_crash(telling: Telling, stop: Fact, on: str, starts: str, others: str) -> None:
+def _tell_crash(telling: Telling, stop: Fact, on: str, starts: str) -> None:
     """A process that went without a word: when it was last heard of, when that was noticed, when it came anew."""
     name, noticed = name_of(stop), stop["noticed_at"]
     last = f" after {at_text(stop['began_after'])}, its last line" if stop["began_after"] is not None else f" by {on}"
     line, start = telling.line(stop), telling.line(stop, int(noticed is not None))
+    besides = _besides(telling, stop)
     if noticed is None:
-        telling.say(f"{name} crashed{last}, and {starts}{start}{others}")
+        telling.say(f"{name} crashed{last}, and {starts}{start}{besides}")
         return
     seen = f"a controller noticed at {telling.time(noticed)} that it was gone{line}"
-    telling.say(f"{name} crashed{last}; {seen}, and it {starts}{start}{others}")
+    telling.say(f"{name} crashed{last}; {seen}, and it {starts}{start}{besides}")
     telling.step(noticed, f"a controller noticed that {name} was gone", stop)
+
+
+def _besides(telling: Telling, stop: Fact) -> str:
+    """`; it stopped before it was back, and started anew once more at 12:00:40.000 [2]`, and who was away already."""
+    restarts = stop["restarts"]
+    if not restarts:
+        return _others_away(telling, stop)
+    often = "once more" if restarts == 1 else f"{restarts:,} times more, the last time"
+    last = f"{telling.time(stop['last_restart']['at'])}{telling.line(_restart(stop))}"
+    return f"; it stopped before it was back, and started anew {often} at {last}{_others_away(telling, stop)}"
+
+
+def _restart(stop: Fact) -> Fact:
+    """The last start of a stop after which more than one process started, with its line."""
+    return {"evidence": [{name: stop["last_restart"][name] for name in ("node_id", "file_id", "line")}]}
 
 
 def _others_away(telling: Telling, stop: Fact) -> str:

@@ -48,7 +48,7 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
     else:
         title = what_happened(cause, name_of(stop) if stop is not None else "")
     if stop is not None and cause != BOUNCED:
-        title += f", {_return_of(stop, since)}"
+        title += f"{_restarts_of(stop)}, {_return_of(stop, since)}"
     if symptoms.partitions:
         most = symptoms.outages.most_ms
         length, is_exact = bounds_text(symptoms.longest_ms, most), symptoms.longest_ms == most
@@ -57,6 +57,11 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
     if symptoms.unclean:
         title += f"; {count_text(len(symptoms.unclean), 'unclean election')}"
     return title[0].upper() + title[1:]
+
+
+def _restarts_of(stop: Fact) -> str:
+    """How often it started, if once was not enough."""
+    return f", started {stop['restarts'] + 1:,} times" if stop["restarts"] else ""
 
 
 def _return_of(stop: Fact, since: int) -> str:

@@ -671,9 +671,28 @@ RULES: tuple[Rule, ...] = (
         "leader_and_isr_response_error",
         STATE_CHANGE,
         text=(
-            "Received error <?<error:word> ?>in LeaderAndIsr response <?LeaderAndIsrResponse(responses={}, "
-            "error=<error:word>)?><?LeaderAndIsrResponseData(errorCode=<error_code:int><_:rest>)?><?<_:word>?> "
-            "from broker <broker>"
+            "Received error in LeaderAndIsr response LeaderAndIsrResponse(responses={<?<partition_errors>?>}, "
+            "error=<error:word>) from broker <broker>"
+        ),
+        sample=(
+            "[Controller id=1] Received error in LeaderAndIsr response LeaderAndIsrResponse("
+            "responses={pay-in-3=STALE_CONTROLLER_EPOCH}, error=STALE_CONTROLLER_EPOCH) from broker 6"
+        ),
+        reads={
+            "controller_id": 1,
+            "error": "STALE_CONTROLLER_EPOCH",
+            "partition_errors": "pay-in-3=STALE_CONTROLLER_EPOCH",
+            "broker": "6",
+        },
+        since="1.1.0",
+        until="2.3.1",
+    ),
+    Rule(
+        "leader_and_isr_response_error",
+        STATE_CHANGE,
+        text=(
+            "Received error <?<error:word> ?>in LeaderAndIsr response "
+            "<?LeaderAndIsrResponseData(errorCode=<error_code:int><_:rest>)?><?<_:word>?> from broker <broker>"
         ),
         sample=(
             "[Controller id=1] Received error STALE_CONTROLLER_EPOCH in LeaderAndIsr response "

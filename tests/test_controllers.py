@@ -53,6 +53,13 @@ kraft   | 10:01:30 | 102     | raft_leader_elected      | 102           | 6     
 kraft   | 10:01:30.1 | 100   | kraft_controller_epoch_changed | 100     | 6                | org.apache.kafka.controller.QuorumController | f
 kraft   | 10:02:00 | 102     | raft_leader_elected      | 102           | 7                | org.apache.kafka.raft.QuorumState | f
 kraft   | 10:02:01 | 100     | kraft_controller_epoch_changed | 100     | 7                | org.apache.kafka.controller.QuorumController | f
+# 101's first record would stand at offset 4, where the log of 102 begins, which 100 follows: it was never committed. 100's was
+begun   | 10:00:00 | 100     | raft_leader_elected      | 100           | 1                | org.apache.kafka.raft.QuorumState | f
+begun   | 10:00:01 | 100     | kraft_controller_elected | 100           | 1                | org.apache.kafka.controller.QuorumController | f
+begun   | 10:01:00 | 101     | raft_leader_elected      | 101           | 2                | org.apache.kafka.raft.QuorumState | f
+begun   | 10:01:01 | 101     | kraft_controller_elected | 101           | 2                | org.apache.kafka.controller.QuorumController | f
+begun   | 10:01:02 | 102     | raft_leader_elected      | 102           | 3                | org.apache.kafka.raft.QuorumState | f
+begun   | 10:01:03 | 102     | kraft_controller_elected | 102           | 3                | org.apache.kafka.controller.QuorumController | f
 # a migration (KIP-866): KRaft's quorum has a leader, of epoch 1 again, before ZooKeeper's last controller resigns
 migr    | 10:00:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
 migr    | 10:01:00 | 4       | controller_elected       | 4             | 2                | kafka.controller  | f
@@ -77,6 +84,8 @@ two     | 4             | 7                | 10:00:00 |              |          
 kraft   | 100           | 2                | 10:00:00 | 10:00:00.5   | 10:00:59 | 500         | replaced | 0 | 100
 kraft   | 101           | 5                | 10:00:59 | 10:01:00     | 10:02:00 | 1000        | replaced | 0 | 101
 kraft   | 102           | 7                | 10:02:00 |              |          |             |          | 0 | 102
+begun   | 100           | 1                | 10:00:00 | 10:00:01     | 10:01:02 | 1000        | replaced | 0 | 100
+begun   | 102           | 3                | 10:01:02 | 10:01:03     |          | 1000        |          | 0 | 102
 migr    | 1             | 1                | 10:00:00 |              | 10:01:00 |             | replaced | 0 | 1
 migr    | 4             | 2                | 10:01:00 |              | 10:05:00 |             | resigned | 0 | 4
 migr    | 100           | 1                | 10:02:00 | 10:02:00     | 10:07:00 | 0           | replaced | 0 | 100
@@ -87,11 +96,13 @@ dump    | 101           | 3                | 10:02:00 |              |          
 
 
 def test_reigns(frame: Frame, same: Same) -> None:
-    """A voter's line names the leader of the new epoch in a further field: here 101 of 5, none of 6, 102 of 7."""
+    """A voter's line names the leader of the new epoch in a further field: here 101 of 5, none of 6, 102 of 7. A leader's
+    line has the offset of its first record."""
+    offsets = F.create_map(*(F.lit(value) for pair in {1: "0", 2: "4", 3: "4"}.items() for value in pair))
     named = F.create_map(F.lit(5), F.lit("101"), F.lit(7), F.lit("102"))[F.col("controller_epoch")]
     fields = F.when(
         F.col("event_type") == "kraft_controller_epoch_changed", F.create_map(F.lit("new_controller_id"), named)
-    )
+    ).when(F.col("cluster") == "begun", F.create_map(F.lit("offset"), offsets[F.col("controller_epoch")]))
     same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields)), TERMS)
     same(
         kraft_takeovers(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields))),

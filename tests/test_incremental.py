@@ -12,6 +12,7 @@ import pytest
 from jobs.nightly.incremental import AppendedClusters, Scope, as_of, first_difference
 from jobs.nightly.plan import first_new_event_times
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds, kinds_of_any
+from jobs.timelines.lossy_hours import collect_lossy_hours
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES
 from schemas.requests import CLOCK_OFFSETS
@@ -54,6 +55,13 @@ NOW = BEFORE | {
     "controller_timeline": f"{TERMS} 10:11:00\n 2 | 2 | 10:11:00 | |",
     "broker_timeline": f"{BROKERS} 10:12:00 | new | session_expired",
 }
+
+
+def overruns(*times: str) -> str:
+    """Lines of broker 9, which goes through two partitions each time that it has announced one."""
+    return "\n".join(
+        f"{at} | 9 | | | INFO | state.change.logger | {name}" for at in times for name in ("one", "done", "done")
+    )
 
 
 @dataclass
@@ -113,6 +121,13 @@ CASES = {
         reason="the new events show that logs before them are missing", lost=[("10:02:00", "10:12:00")]
     ),
     "one that was known": Case(("t3", "t4"), lost=[("10:02:00", "10:07:30"), ("10:02:00", "10:12:00")]),
+    "lines that prove others of that hour to be lost": Case(
+        reason="the new events show that lines before them are lost", lines=overruns(*["10:00:10"] * 4, "10:12:00")
+    ),
+    "those that did before": Case(("t3", "t4"), lines=overruns(*["10:00:10"] * 5, "10:12:00")),
+    "those of the next hour": Case(
+        ("t3", "t4"), lines="10:00:02 | 1 | | | INFO | x | kraft_broker_fenced\n" + overruns(*["11:00:00"] * 5)
+    ),
     "the first eligible leader replica": Case(
         reason="evidence about eligible leader replicas changed",
         lines="10:00:02 | 1 | | | INFO | x | kraft_broker_fenced\n10:12:00 | 1 | t4 | | INFO | x | kraft_elr",
@@ -137,6 +152,8 @@ FIELDS: Mapping[Any, dict[str, Any]] = {  # of these events more is told
     "offline": {"event_type": "replica_state_change", "controller_epoch": 1, "fields": {"to_state": "OfflineReplica"}},
     "replica_removed_from_isr": {"controller_epoch": 1},
     "lists_t7": {"partitions": [{"topic": "t7", "partition": 0}]},
+    "one": {"event_type": "kraft_local_leaders_summary", "fields": {"partition_count": "1"}},
+    "done": {"event_type": "partition_leader_epoch_started"},
     "kraft_elr": {"event_type": "kraft_partition_changed", "fields": {"elr": "3"}},
 }
 
@@ -202,7 +219,14 @@ def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
         name: LostMinutes(tuple(LineGap(micros(since), micros(until)) for since, until in case.lost), silences)
         for name, case in CASES.items()
     }
-    facts = ClusterFacts(now["events"], now["log_coverage"], kinds_of_any(kinds.values()), kinds, lost_minutes=lost)
+    facts = ClusterFacts(
+        now["events"],
+        now["log_coverage"],
+        kinds_of_any(kinds.values()),
+        kinds,
+        lost_minutes=lost,
+        lossy_hours=collect_lossy_hours(now["events"]),
+    )
     appended = AppendedClusters(
         cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts, {}
     )

@@ -8,14 +8,17 @@ is about that of the lines that are lost.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.timelines.lossy_hours import lossy_hour_rows
 from udfs.kafka.judgements import UNKNOWN, VIOLATED
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from jobs.timelines.cluster_facts import ClusterFacts
 
 LEAST, LEAST_SHARE = 5, 0.04
 """An hour has lost lines if so many requests of a controller, and such a share of those that brokers received of it,
@@ -77,9 +80,17 @@ def to_lossy_hours(requests: DataFrame) -> DataFrame:
     )
 
 
+def all_lossy_hours(requests: DataFrame, facts: ClusterFacts) -> DataFrame | None:
+    """CONTROL_REQUESTS -> rows of `to_lossy_hours`, and those of KRaft; None: nothing shows lost lines."""
+    sources = [to_lossy_hours(requests)] if facts.kinds.requests else []
+    if facts.lossy_hours:
+        sources.append(lossy_hour_rows(requests.sparkSession, facts.lossy_hours))
+    return reduce(DataFrame.unionByName, sources) if sources else None
+
+
 def without_lost_lines(verdicts: DataFrame, lossy_hours: DataFrame | None) -> DataFrame:
-    """VERDICTS, rows of `to_lossy_hours` (None: no line is about requests) -> VERDICTS: nothing of such an hour is
-    `violated`, but by what is printed."""
+    """VERDICTS, rows of `all_lossy_hours` -> VERDICTS: nothing of such an hour is `violated`, but by what is
+    printed."""
     if lossy_hours is None:
         return verdicts
     of_hour = lossy_hours.withColumn("is_lossy", F.lit(True))

@@ -30,6 +30,7 @@ from jobs.timelines.cluster_facts import (
 )
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.kafka_releases import releases
+from jobs.timelines.lossy_hours import collect_lossy_hours
 from jobs.timelines.observations import number_of
 from jobs.timelines.states.controller_steps import is_broker_step
 from jobs.timelines.topics import with_topic_name
@@ -226,6 +227,7 @@ class AppendedClusters:
             self._compare_clocks(offsets)
             self._compare_lives()
             self._compare_holes()
+            self._compare_lossy_hours()
         if self._left:
             self._compare("controller_timeline", controllers, TERM_COLUMNS)
         if self._left:
@@ -269,6 +271,18 @@ class AppendedClusters:
             known = [hole for hole in lost.older(news).holes() if hole.until < news]
             if known != [hole for hole in lost.holes() if hole.until < news]:
                 self._rebuild([name], "the new events show that logs before them are missing")
+
+    def _compare_lossy_hours(self) -> None:
+        """An hour in which new events begin may have lost lines only by these: then nothing of it is inferred."""
+        left, lossy = self._left, self.facts.lossy_hours
+        if not lossy.keys() & left.keys():
+            return
+        before = collect_lossy_hours(self.events.where(_older(left)))
+        first = datetime(1970, 1, 1)
+        for name, at in left.items():
+            news = (at - first) // timedelta(microseconds=1)
+            if any(hour < news and hour not in before.get(name, ()) for hour in lossy.get(name, ())):
+                self._rebuild([name], "the new events show that lines before them are lost")
 
     def _compare(self, name: str, rows: DataFrame, columns: Sequence[str]) -> None:
         left = self._left

@@ -16,6 +16,7 @@ from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
 from jobs.timelines.controllers import to_controller_timeline
+from jobs.timelines.lossy_hours import ANNOUNCED, LossyHours, collect_lossy_hours
 from jobs.timelines.lost_minutes import TELLING, collect_lost_minutes
 from jobs.timelines.requests import to_request_lines, to_requests
 from jobs.timelines.reverted_records import LEARNING, collect_reverted_spans, without_reverted
@@ -134,15 +135,27 @@ class DerivationInputs:
         if self.corrections is not None:
             coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
         return ClusterFacts(
-            self.events, coverage, self.kinds, self.kinds_by_cluster, self.life_starts, self.lost_minutes
+            self.events,
+            coverage,
+            self.kinds,
+            self.kinds_by_cluster,
+            self.life_starts,
+            self.lost_minutes,
+            self.lossy_hours,
         )
 
     @cached_property
+    def lossy_hours(self) -> LossyHours:
+        """When single lines of KRaft's clusters are lost."""
+        return collect_lossy_hours(self.events) if self.kinds.have(ANNOUNCED) else {}
+
+    @cached_property
     def lost_minutes(self) -> dict[str, LostMinutes]:
-        """What tells that all nodes' logs are missing for some time, of KRaft's clusters without a metadata dump; of a
-        window, too, by lines of all times."""
+        """What tells that all nodes' logs are missing for some time, of KRaft's clusters without a metadata dump and of
+        ZooKeeper's whose requests are logged; of a window, too, by lines of all times."""
         kinds = self.kinds_by_cluster
-        names = [name for name, own in kinds.items() if own.kraft and not own.dumps and own.have(TELLING)]
+        traced = [name for name, own in kinds.items() if own.requests and not own.kraft]
+        names = [name for name, own in kinds.items() if own.kraft and not own.dumps and own.have(TELLING)] + traced
         if not names:
             return {}
         events = self._all_events
@@ -150,4 +163,4 @@ class DerivationInputs:
             events = with_written_order(self.all_rows("events"), self.odd_formats)
             if self.corrections is not None:
                 events = clocks.on_cluster_clock(events, self.corrections, {"at": "node_id"})
-        return collect_lost_minutes(events.where(F.col("cluster").isin(*names)), self.controllers)
+        return collect_lost_minutes(events.where(F.col("cluster").isin(*names)), self.controllers, traced)

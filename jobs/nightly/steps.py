@@ -29,7 +29,7 @@ from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.last_brokers import to_last_brokers
 from jobs.findings.log_dirs import to_log_dir_failures
-from jobs.findings.lost_lines import to_lossy_hours, without_lost_lines
+from jobs.findings.lost_lines import all_lossy_hours, without_lost_lines
 from jobs.findings.metadata_caches import to_cache_verdicts
 from jobs.findings.node_stops import to_node_stops
 from jobs.findings.outage_causes import with_causes, with_latency
@@ -371,7 +371,7 @@ def write_verdicts(work: Work) -> None:
         )
         # whatever topics are in scope, brokers are judged by all
         of_brokers = to_cache_verdicts(work.inputs.events, all_topics, brokers, by_cluster, work.inputs.kinds)
-        hours = to_lossy_hours(work.whole("control_requests")) if work.inputs.kinds.requests else None
+        hours = all_lossy_hours(work.whole("control_requests"), work.inputs.facts)
         return without_lost_lines(of_decisions.unionByName(of_brokers), hours)
 
     work.write({"verdicts": verdicts})

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
 from jobs.timelines.logged_assignments import has_new_assignments, is_reassignment
+from jobs.timelines.lossy_hours import LossyHours
 from jobs.timelines.lost_minutes import without_holes
 from jobs.timelines.observations import (
     EPOCH_STARTED,
@@ -134,6 +135,8 @@ class ClusterFacts:
     """Of those that were created anew: see `jobs.timelines.cluster_lives`."""
     lost_minutes: Mapping[str, LostMinutes] = field(default_factory=dict)
     """Of those whose lines prove that others are missing: see `jobs.timelines.lost_minutes`."""
+    lossy_hours: LossyHours = field(default_factory=dict)
+    """Of KRaft's clusters of which single lines are lost: see `jobs.timelines.lossy_hours`."""
 
     def alike(self) -> list[tuple[tuple[str, ...], EvidenceKinds]]:
         """Clusters whose partitions are read from evidence of the same kinds, and those kinds: what one has must not

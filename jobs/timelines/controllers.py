@@ -12,7 +12,7 @@ from jobs.timelines.evidence import evidence, milliseconds
 from jobs.timelines.failover_steps import TERM, with_failover_steps
 from jobs.timelines.observations import number_of, with_quorum_epoch
 from jobs.timelines.resignations import with_resignation
-from jobs.timelines.running_windows import row_and_behind
+from jobs.timelines.running_windows import row_and_behind, rows_behind
 from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def _started_terms(events: DataFrame) -> DataFrame:
     Controllers that use ZooKeeper and leaders of KRaft's quorum count their epochs apart, `mode` by `mode`: in a
     migration (KIP-866) both are there. `logged_since` is the first line about the term. A term is no younger than the
     first line about any later one, whatever clocks say: so is `since`. A leader of the quorum whose term ended before
-    another voter followed it, or its first record was committed, is left out: it was no controller.
+    another voter followed it, or its first record was committed, is left out: it was no controller. So is one whose
+    first record a later leader's log lacks, which begins no later: it was never committed, and is nowhere any more.
     """
     dumped = with_quorum_epoch(events).where("event_type = 'metadata_leader_change'")
     elected = (
@@ -78,9 +79,10 @@ def _started_terms(events: DataFrame) -> DataFrame:
         .where("controller_epoch IS NOT NULL")
     )
     is_zookeeper = F.col("event_type").isin("controller_elected", "controller_epoch_incremented")
+    is_of_quorum = F.col("event_type") == "raft_leader_elected"
     elected = elected.withColumn("mode", F.when(is_zookeeper, ZOOKEEPER).otherwise(KRAFT))
     order = Window.partitionBy("cluster", "mode").orderBy("controller_epoch")
-    and_later = row_and_behind(("cluster", "mode"), ["controller_epoch"])
+    later, and_later = (behind(("cluster", "mode"), ["controller_epoch"]) for behind in (rows_behind, row_and_behind))
     return (
         elected.groupBy("cluster", "mode", "controller_epoch")
         .agg(
@@ -88,10 +90,13 @@ def _started_terms(events: DataFrame) -> DataFrame:
             F.array_sort(F.collect_set("controller_id")).alias("claimed_by"),
             F.min("at").alias("since"),
             evidence().alias("evidence"),
-            F.max(F.col("event_type") != "raft_leader_elected").alias("was_followed"),
+            F.max(~is_of_quorum).alias("was_followed"),
+            F.min(F.when(is_of_quorum, number_of("offset"))).alias("first_offset"),
         )
         .join(_committed(events), ["cluster", "mode", "controller_epoch"], "left")
         .where("controller_id IS NOT NULL AND (was_followed OR is_committed)")
+        .withColumn("later_offset", F.min("first_offset").over(later))
+        .where("coalesce(first_offset < later_offset, true)")
         .withColumns({"logged_since": F.col("since"), "since": F.min("since").over(and_later)})
         .withColumn("next_since", F.lead("since").over(order))
         .select(*TERM, "claimed_by", "mode", "since", "logged_since", "next_since", "evidence")

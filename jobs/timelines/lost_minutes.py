@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -41,13 +41,14 @@ PART_US = 10_000_000
 _HOLES = struct(cluster=TEXT, since=LONG, until=LONG)
 
 
-def to_losses(events: DataFrame, controllers: DataFrame) -> DataFrame:
-    """EVENTS, CONTROLLER_TIMELINE -> cluster, since, until: from one line to a later one, between which others must be
-    missing; times in microseconds.
+def to_losses(events: DataFrame, controllers: DataFrame, traced: Collection[str] = ()) -> DataFrame:
+    """EVENTS, CONTROLLER_TIMELINE, clusters of ZooKeeper that log requests -> cluster, since, until: from one line to a
+    later one, between which others must be missing; times in microseconds.
 
     A broker says which leader epoch it had of a partition, and its last line about that has a lower one; from 3.9 on
     followers print the new one, which tells nothing. A controller repeats a broker's epoch, and no line of its
-    registration has that. One that is active for longer than a period reports no period.
+    registration has that. One that is active for longer than a period reports no period. Where requests are logged
+    (TRACE), each leader epoch of a partition is in some line.
     """
     named = events.select("cluster", "node_id", "at", "file_id", "line", "event_type", "fields", "broker_id",
                           "topic", "partition", "leader_epoch", F.unix_micros("at").alias("micros"))  # fmt: skip
@@ -57,6 +58,8 @@ def to_losses(events: DataFrame, controllers: DataFrame) -> DataFrame:
         _with_late_reports(named, controllers),
     )
     losses = parts[0].unionByName(parts[1]).unionByName(parts[2])
+    if traced:
+        losses = losses.unionByName(_with_skipped_epochs(named.where(F.col("cluster").isin(*traced))))
     # of those that end within one part the shortest is enough
     by_part = losses.groupBy("cluster", F.floor(F.col("until") / PART_US).alias("part"))
     shortest = F.max(F.struct("since", (-F.col("until")).alias("before"))).alias("one")
@@ -73,6 +76,20 @@ def _with_other_epochs(named: DataFrame) -> DataFrame:
         .withColumns({"since": F.lag("micros").over(of_broker), "last": F.lag("leader_epoch").over(of_broker)})
         .where("last < had AND had < leader_epoch")
         .select("cluster", "since", F.col("micros").alias("until"))
+    )
+
+
+def _with_skipped_epochs(named: DataFrame) -> DataFrame:
+    """Losses of clusters in which no line has a leader epoch of a partition between two others."""
+    partition = ("cluster", "topic", "partition")
+    in_order = Window.partitionBy(*partition).orderBy("leader_epoch")
+    return (
+        named.where("topic IS NOT NULL AND partition IS NOT NULL AND leader_epoch IS NOT NULL")
+        .groupBy(*partition, "leader_epoch")
+        .agg(F.min("micros").alias("until"), F.max("micros").alias("last"))
+        .withColumns({"since": F.lag("last").over(in_order), "before": F.lag("leader_epoch").over(in_order)})
+        .where("before < leader_epoch - 1 AND since < until")
+        .select("cluster", "since", "until")
     )
 
 
@@ -123,10 +140,12 @@ def to_silences(events: DataFrame, *by: str) -> DataFrame:
     )
 
 
-def collect_lost_minutes(events: DataFrame, controllers: DataFrame) -> dict[str, LostMinutes]:
-    """EVENTS of clusters of which lines are missing -> what tells of holes, by cluster. Silences are looked for only
-    there."""
-    losses = _by_cluster(to_losses(events, controllers))
+def collect_lost_minutes(
+    events: DataFrame, controllers: DataFrame, traced: Collection[str] = ()
+) -> dict[str, LostMinutes]:
+    """Arguments of `to_losses` -> what tells of holes, by cluster of which lines are missing. Silences are looked for
+    only there."""
+    losses = _by_cluster(to_losses(events, controllers, traced))
     if not losses:
         return {}
     silences = _by_cluster(to_silences(events.where(F.col("cluster").isin(*losses))))

@@ -17,6 +17,7 @@ from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.controllers import without_epochs_of_kraft
+from jobs.timelines.lossy_hours import without_inferred
 from jobs.timelines.min_isr import with_min_isr
 from jobs.timelines.states.assignments import with_assignments, with_start_and_replicas
 from jobs.timelines.states.columns import is_complete
@@ -71,7 +72,8 @@ def _states_of_alike(
     evidence = gather(events, topics, controllers, incarnations, facts, kinds)
     states = to_numbered_states(evidence, is_kraft=kinds.kraft or kinds.dumps)
     if evidence.kraft is not None:
-        states = checkpointed(with_following_states(states, topics, facts, evidence.kraft))
+        follows = checkpointed(with_following_states(states, topics, facts, evidence.kraft))
+        states = without_inferred(follows, facts.lossy_hours, evidence.kraft.shrinks)
     if evidence.zk is not None:
         states = with_states_of_removals(states, facts.coverage_by_leader, evidence.zk)
     by_number = {"ordinal": F.col("partition_epoch").cast("long"), "follows": F.lit(None).cast("boolean")}

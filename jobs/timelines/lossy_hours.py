@@ -1,0 +1,97 @@
+"""Hours of KRaft's logs of which lines are lost here and there, as a log shipper drops them: nothing is inferred there.
+
+Where a log has a hole, nothing of it shows on either side. Single lines that are lost show where a broker says how
+many partitions it goes through next, and then logs a line for each: those of more partitions than it said follow an
+announcement that is lost. In whole logs, and in logs with holes, there is no such line.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.observations import LEADER_STARTED, number_of
+from jobs.timelines.topics import INCARNATION
+from schemas.spark import LONG, TEXT, struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+LossyHours = Mapping[str, Sequence[int]]
+"""By cluster when hours with lost lines begin, in microseconds since 1970 UTC, in order; of others nothing."""
+ANNOUNCED = ("kraft_local_leaders_summary", "kraft_local_followers_summary")
+"""Events by which a broker says how many partitions it makes leaders or followers of next (3.0 on)."""
+DONE = (
+    LEADER_STARTED,
+    "partition_follower_epoch_started",
+    "become_leader_skipped_already_leader",
+    "become_leader_skipped_newer_partition_epoch",
+    "become_follower_skipped_same_leader",
+    "become_follower_skipped_newer_partition_epoch",
+)
+"""Events by which it goes through one of them."""
+LEAST = 5
+"""So many lost announcements in an hour are no accident."""
+NEAR_US = 10_000_000
+"""A leader writes a smaller ISR within so many microseconds after it says so."""
+_HOURS = struct(cluster=TEXT, micros=LONG)
+
+
+def to_lossy_hours_of_kraft(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, hour: those in which brokers went through more partitions than they had said, LEAST times or
+    more. An hour that is among them stays so, whatever lines come later."""
+    is_announced = F.col("event_type").isin(*ANNOUNCED)
+    in_order = Window.partitionBy("cluster", "node_id", "file_id").orderBy("line")
+    lines = events.where(
+        (is_announced | F.col("event_type").isin(*DONE)) & (F.col("logger") == "state.change.logger")
+    ).select("cluster", "node_id", "file_id", "line", "at", is_announced.alias("is_announced"),
+             number_of("partition_count").alias("count"))  # fmt: skip
+    numbered = lines.withColumn("number", F.sum(F.col("is_announced").cast("int")).over(in_order))
+    by_announcement = numbered.where("number > 0").groupBy("cluster", "node_id", "file_id", "number")
+    return (
+        by_announcement.agg(
+            F.max("count").alias("announced"), F.count_if(~F.col("is_announced")).alias("done"), F.min("at").alias("at")
+        )
+        .where("done > announced")
+        .groupBy("cluster", F.date_trunc("hour", "at").alias("hour"))
+        .agg(F.count(F.lit(1)).alias("lost"))
+        .where(F.col("lost") >= LEAST)
+        .select("cluster", "hour")
+    )
+
+
+def collect_lossy_hours(events: DataFrame) -> LossyHours:
+    """Rows of `to_lossy_hours_of_kraft` by cluster, in order; there are few."""
+    hours = defaultdict[str, list[int]](list)
+    for row in sorted(to_lossy_hours_of_kraft(events).select("cluster", F.unix_micros("hour").alias("hour")).collect()):
+        hours[row["cluster"]].append(row["hour"])
+    return dict(hours)
+
+
+def lossy_hour_rows(spark: SparkSession, hours: LossyHours) -> DataFrame:
+    """Hours by cluster -> cluster, hour."""
+    rows = spark.createDataFrame([(name, hour) for name, some in hours.items() for hour in some], _HOURS)
+    return rows.select("cluster", F.timestamp_micros("micros").alias("hour"))
+
+
+def without_inferred(states: DataFrame, hours: LossyHours, shrinks: DataFrame) -> DataFrame:
+    """NUMBERED_STATES, INCARNATION with `shrinks` (the ISRs to which leaders say that they shrink: `broker, at, isr`)
+    -> those that are not inferred, or of other hours, or that their leader says it writes: what follows where no line
+    is lost may not follow there."""
+    if not hours:
+        return states
+    lossy = F.broadcast(lossy_hour_rows(states.sparkSession, hours)).withColumn("is_lossy", F.lit(True))
+    by_hour = states.withColumn("hour", F.date_trunc("hour", "at")).join(lossy, ["cluster", "hour"], "left")
+    by_shrink = by_hour.join(F.broadcast(shrinks), INCARNATION, "left")
+
+    def is_of_state(shrink: Column) -> Column:
+        is_near = F.abs(shrink["at"] - F.unix_micros("at")) <= NEAR_US
+        return is_near & (shrink["broker"] == F.col("leader")) & (shrink["isr"] == F.col("isr"))
+
+    is_told = F.coalesce(F.exists("shrinks", is_of_state), F.lit(False))
+    is_guess = F.coalesce(F.col("is_lossy") & F.col("inferred"), F.lit(False)) & ~is_told
+    return by_shrink.where(~is_guess).select(*states.columns)

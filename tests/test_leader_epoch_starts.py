@@ -94,7 +94,8 @@ def test_a_leader_epoch_starts_with_its_leader_s_first_line(starts: DataFrame, s
 
 
 # 2 begins to lead payments-0, and the preferred leader 1 is elected, which dies before it hears of it; of orders-0 two
-# leader epochs are missing, in either of which it may have led; it leads audit-0 already
+# leader epochs are missing, in either of which it may have led; it leads audit-0 already; 1 is elected to lead clicks-0
+# in leader epoch 6, and lines of 5 are lost
 COMPLETIONS = """
 event_type                   | topic    | partition | node_id | at       | leader | leader_epoch | line
 leader_epoch_started         | payments | 0         | 2       | 10:00:00 |        | 4            | 1
@@ -106,11 +107,14 @@ leader_epoch_started         | orders   | 0         | 2       | 10:00:20 |      
 leader_epoch_started         | audit    | 0         | 1       | 10:00:00 |        | 4            | 7
 preferred_election_completed | audit    | 0         | 9       | 10:00:10 | 1      |              | 8
 leader_epoch_started         | audit    | 0         | 2       | 10:00:20 |        | 6            | 9
+leader_epoch_started         | clicks   | 0         | 2       | 10:00:00 |        | 4            | 10
+preferred_election_completed | clicks   | 0         | 9       | 10:00:10 | 1      |              | 11
+leader_epoch_started         | clicks   | 0         | 1       | 10:00:11 |        | 6            | 12
 """
 
 
 def test_the_one_leader_epoch_that_a_preferred_election_can_have_begun(frame: Frame, same: Same) -> None:
-    names = "".join(f"{topic} | 0 | 10:00:00\n" for topic in ("payments", "orders", "audit"))
+    names = "".join(f"{topic} | 0 | 10:00:00\n" for topic in ("payments", "orders", "audit", "clicks"))
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\n" + names)
     events, states = frame(EVENTS, COMPLETIONS), frame(STATES, "topic\n")
     rows = to_leader_epoch_starts(events, to_numbered_incarnations(topics), states, with_completed=True)

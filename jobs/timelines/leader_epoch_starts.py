@@ -61,7 +61,8 @@ def _completed(events: DataFrame, incarnations: DataFrame) -> DataFrame:
     completed, which has its leader alone.
 
     It is the one between that which lines show last before it, of another leader, and the next one that any line shows,
-    if only one is missing there. (That leader may have died before it heard of it.)
+    if only one is missing there. (That leader may have died before it heard of it.) If it leads in the next one, the
+    line may be of that, and lines of the one between are lost.
     """
     place = (HISTORY, "at", "leader", "shown_epoch", "evidence")
     shown = with_history(to_epoch_bounds(events).where("shown_epoch IS NOT NULL"), incarnations)
@@ -78,10 +79,14 @@ def _completed(events: DataFrame, incarnations: DataFrame) -> DataFrame:
     with_before = both.withColumn("before", before).withColumn(
         "own_epoch", F.coalesce("shown_epoch", "before.shown_epoch")
     )
-    following = F.min("shown_epoch").over(rows_from([HISTORY], "own_epoch", 1))
+    later = rows_from([HISTORY], "own_epoch", 1)
+    with_leader = F.expr("shown_epoch IS NOT NULL AND leader IS NOT NULL")
+    next_led = F.min(F.when(with_leader, F.struct("shown_epoch", "leader"))).over(later)
+    leads_next = "coalesce(next_led.shown_epoch = following AND next_led.leader = leader, false)"
     return (
-        with_before.withColumn("following", following)
+        with_before.withColumns({"following": F.min("shown_epoch").over(later), "next_led": next_led})
         .where("evidence IS NOT NULL AND following = own_epoch + 2 AND before.leader <> leader")
+        .where(f"NOT {leads_next}")
         .select(HISTORY, "at", "leader", (F.col("own_epoch") + 1).alias("leader_epoch"), "evidence")
     )
 

@@ -576,6 +576,7 @@ layout(
     "slashes in dates",
     lambda e: f"{e.at:%Y/%m/%d %H:%M:%S}.{millis3(e)} {e.level} [{e.thread}] {e.logger} - {e.message}",
 )
+layout("Quarkus", lambda e: f"{e.stamp} {e.level:5} [{e.logger}] ({e.thread} (a)) {e.message}")
 text_form(
     "Testcontainers, logback",
     lambda e, line: f"{e.at:%H:%M:%S}.{millis3(e)} [docker-java-stream-1] INFO tc.kafka - STDOUT: {line}",

@@ -26,6 +26,7 @@ _CUT_LEVEL = late(rf"(?<![\w./-])(?:{CUT})(?![\w./-])")
 _AT = late(DATED)
 _KAFKAS = late(rf"\[(?P<at>{DATED})\] (?P<level>{_NAMES}) ")
 _COUNT = late(r"[\d.]+")
+_IN_PARENTHESES = r"\((?:[^()\n]|\([^()\n]*\))*\)"  # a thread's name may have some itself
 _SEPARATORS = ("|", ":", "-")
 _LINES = 2000
 _FEW = 3  # of which one may quote another
@@ -91,12 +92,13 @@ def _regex(pattern: str) -> str:
         raise ValueError(f"{pattern!r} is no pattern of a layout; expected one such as '[%d] [%t] %p %m (%c)'")
     head, _, tail = pattern.partition("%m")
     parts = [r"[\0\ufeff]*"]
-    some = re.findall(r"\[%t\]|%t|%d|%p|%c|\s+|.", head)
+    some = re.findall(r"\[%t\]|\(%t\)|%t|%d|%p|%c|\s+|.", head)
     for part, following in zip(some, [*some[1:], ""], strict=True):
         blanks = r"[ \t]*" if following in _SEPARATORS else r"[ \t]+"  # before which a column may be full
         parts.append(
             {
                 "[%t]": r"\[[^\]\n]*\]",
+                "(%t)": _IN_PARENTHESES,
                 "%t": r"[^\s]*?",
                 "%d": rf"(?P<d>{DATED})",
                 "%p": rf"[ ]*(?P<p>(?i:{_NAMES})|(?:{CUT})(?!\w))[ ]*",
@@ -164,6 +166,9 @@ def _pattern_of_line(line: str) -> str | None:
     while (m := re.compile(r"(\s*)\[([^\]]*)\](?=[\s:])").match(line, position)) and not _is_prefix(m[0].strip()):
         parts.append(f"{m[1]}[%t]")
         position = m.end()
+    if thread := re.compile(rf"(\s+){_IN_PARENTHESES}(?=\s)").match(line, position):
+        parts.append(f"{thread[1]}(%t)")
+        position = thread.end()
     separator = re.compile(r"\s*(?:[-:|>]+\s+|\|)?").match(line, position)
     pattern = "".join([*parts, separator[0] if separator else "", "%m", tail])
     return None if "%t%" in pattern else pattern

@@ -9,9 +9,12 @@ from udfs.rules.regex import late
 
 LOGGER_NAME = late(
     r"(?<![\w./$@-])(?<!at )(?:state\.change\.logger|kafka\.(?:controller|authorizer\.logger|request\.logger)(?!\.)"
-    r"|(?:org\.apache\.)?kafka\.(?:\w+\.)+[A-Z][\w$]*|o\.a\.k\.(?:\w+\.)+[A-Z][\w$]*)(?![\w/(])"
+    r"|(?:org\.apache\.)?kafka\.(?:\w+\.)+[A-Z][\w$]*|(?:o\.a\.k|org\.apa\.kaf|kaf)\.(?:\w+\.)+[A-Z][\w$]*"
+    r"|sta\.cha\.logger)(?![\w/(])"
 )
-"""A logger of Kafka's as it stands in a text; not where it is a class in a stack trace."""
+"""A logger of Kafka's as it stands in a text, maybe with packages of one letter or of three (Spring Boot, Quarkus); not
+where it is a class in a stack trace.
+"""
 
 _SIMPLE = {  # simple class names that stand for several loggers, as releases mean them whose layouts are this short
     "StateChangeLogger": "state.change.logger",
@@ -46,6 +49,8 @@ def full_logger(name: bytes, message: bytes) -> bytes:
 
     >>> full_logger(b"o.a.k.c.QuorumController", b"x"), full_logger(b"ReplicationControlManager", b"x")
     (b'org.apache.kafka.controller.QuorumController', b'org.apache.kafka.controller.ReplicationControlManager')
+    >>> full_logger(b"kaf.con.KafkaController", b"x"), full_logger(b"sta.cha.logger", b"x")
+    (b'kafka.controller.KafkaController', b'state.change.logger')
     >>> full_logger(b"QuorumController.java", b"x"), full_logger(b"kafka.controller.KafkaController.startup", b"x")
     (b'org.apache.kafka.controller.QuorumController', b'kafka.controller.KafkaController')
     """
@@ -85,7 +90,8 @@ def _spelled_out(name: bytes) -> bytes:
 
 
 def _abbreviates(short: list[str], full: list[str]) -> bool:
-    """Whether the outer packages are cut off (log4j's `%c{2}`), or each is cut short (logback's `%logger{30}`)."""
+    """Whether the outer packages are cut off (log4j's `%c{2}`), or each is cut short (logback's `%logger{30}`, JBoss'
+    `%c{3.}`)."""
     if len(short) == len(full):
         return all(b.startswith(a) for a, b in zip(short, full, strict=True))
     return short == full[-len(short) :]

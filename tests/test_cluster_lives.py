@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from jobs.timelines.cluster_lives import collect_life_starts
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.topics import to_topic_timeline
@@ -94,7 +96,7 @@ def micros(text: str) -> int:
 
 
 def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> None:
-    events = frame(EVENTS, LINES)
+    events = frame(EVENTS, LINES).withColumn("file_id", F.concat(F.lit("f"), "node_id"))  # each node its own
     life_starts = collect_life_starts(events)
     assert life_starts == {
         "anew": [micros("10:20:00")],
@@ -132,3 +134,36 @@ def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> N
         anew    | new   | 0           | 10:22:00 |
         """,
     )
+
+
+SHARED = """
+cluster | file_id | node_id | at | event_type | controller_id | controller_epoch | fields
+# brokers that one folder starts write its files together, so that one clock has timed them all
+one     | c       | 0       | 10:00:00 | controller_elected | 0 | 1 |
+one     | c       | 1       | 10:10:00 | controller_elected | 1 | 2 |
+one     | c       | 1       | 10:20:00 | controller_elected | 1 | 3 |
+# another broker wins the first election of the new cluster: the epoch falls, or one has it that had it before
+one     | c       | 0       | 10:30:00 | controller_elected | 0 | 1 |
+one     | c       | 1       | 10:40:00 | controller_elected | 1 | 1 |
+# so it does in their next file, of which one alone wrote all
+one     | d       | 0       | 11:10:00 | controller_elected | 0 | 1 |
+# lines with the cluster's id do not say whose they are; others of the file do
+ids     | s       | 0       | 10:00:01 | broker_started     |   |   |
+ids     | s       |         | 10:00:00 | cluster_id_logged  |   |   | cluster_id=A
+ids     | t       |         | 11:00:00 | cluster_id_logged  |   |   | cluster_id=B
+ids     | t       | 1       | 11:00:01 | broker_started     |   |   |
+ids     | t       | 0       | 11:00:31 | broker_started     |   |   |
+# where each has files of its own, their clocks may be hours apart
+apart   | x       | 0       | 10:30:00 | controller_elected | 0 | 2 |
+apart   | y       | 1       | 11:30:00 | controller_elected | 1 | 1 |
+# two lines about one election, and a controller that reports a minute late
+late    | c       | 0       | 10:00:00 | controller_elected | 0 | 4 |
+late    | c       | 1       | 10:00:50 | controller_elected | 1 | 4 |
+"""
+
+
+def test_nodes_that_write_files_together_have_one_clock(frame: Frame) -> None:
+    assert collect_life_starts(frame(EVENTS, SHARED)) == {
+        "one": [micros("10:30:00"), micros("10:40:00"), micros("11:10:00")],
+        "ids": [micros("11:00:00")],
+    }

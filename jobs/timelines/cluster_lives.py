@@ -1,10 +1,10 @@
 """When a cluster was created anew under its name: in the same folders, with other data, all its epochs from the start.
 
-Its signs are lines of one node, so that no two clocks are compared: an own controller election with an epoch that the
-node's elections had reached before, another cluster id (from 0.10.1 on), or, after a silence, a controller with a
-smaller epoch than the last one, or a registration of the node as broker with a smaller one: it is the number of a
-transaction in ZooKeeper (czxid, KAFKA-7235), which never falls there. Another node's cluster id counts if no difference
-of time zones can be what parts the two lines. Signs that one new beginning explains are one
+Its signs are lines of one clock, one node's or those of nodes that write a file together: a controller election with
+an epoch that elections had reached before, another cluster id (from 0.10.1 on), or, of one node, after a silence, a
+controller with a smaller epoch than the last one, or a registration of the node as broker with a smaller one: it is
+the number of a transaction in ZooKeeper (czxid, KAFKA-7235), which never falls there. Another node's cluster id counts
+if no difference of time zones can be what parts the two lines. Signs that one new beginning explains are one
 (`udfs.reconstruct.incarnations`).
 """
 
@@ -32,6 +32,10 @@ _SILENCE_US = 60 * _MINUTE_US
 _OTHER_CLOCKS_US = 26 * 60 * _MINUTE_US
 """No two nodes' local times are further apart."""
 _SIGN = "cluster", "after", "at"
+_ELECTIONS = ("controller_epoch_incremented", "controller_elected", "kraft_controller_elected")
+_IDS = ("cluster_id_logged", "kraft_controller_created", "broker_incarnation_starting")
+_STARTS = ("broker_started",)
+"""Lines of which it is known who wrote them, in files whose lines with cluster ids do not say so."""
 _MOST_SIGNS = 10_000
 _SEPARATOR = "\0"
 LifeStarts = Mapping[str, list[int]]
@@ -43,9 +47,11 @@ SEVERAL = -1
 def collect_life_starts(events: DataFrame) -> LifeStarts:
     """Of EVENTS when each life of a cluster after the first began; clusters with one life are left out."""
     no_ids = F.lit(None).cast("struct<node_id: int, before: string, id: string>").alias("ids")
-    signs = _repeated_elections(events).unionByName(_smaller_epochs(events)).unionByName(_smaller_broker_epochs(events))
-    by_epochs = signs.select(*_SIGN, no_ids)
-    rows = by_epochs.unionByName(_other_ids(events)).distinct().orderBy("at").limit(_MOST_SIGNS).collect()
+    lines = _with_clock(events.where(F.col("event_type").isin(*_ELECTIONS, *_IDS, *_STARTS)))
+    signs = _repeated_elections(lines).unionByName(_smaller_epochs(events)).unionByName(_smaller_broker_epochs(events))
+    by_epochs = signs.unionByName(_other_ids(lines, "clock").select(*_SIGN)).select(*_SIGN, no_ids)
+    of_nodes = _other_ids(lines, "node_id")
+    rows = by_epochs.unionByName(of_nodes).distinct().orderBy("at").limit(_MOST_SIGNS).collect()
     by_cluster: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     changes: defaultdict[tuple[str, int | None], list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
@@ -72,24 +78,33 @@ def take_turns(changes: Sequence[tuple[str, str]]) -> bool:
     return returns > 1
 
 
-def _repeated_elections(events: DataFrame) -> DataFrame:
-    """EVENTS -> signs: a controller was elected with an epoch that this node's elections had reached; in KRaft, whose
-    quorum never counts back, any node's long ago."""
-    elections = events.where(
-        "event_type IN ('controller_epoch_incremented', 'controller_elected', 'kraft_controller_elected')"
-    ).where("controller_epoch IS NOT NULL")
+def _with_clock(lines: DataFrame) -> DataFrame:
+    """Lines -> the same with `clock`: the least of the nodes that write files together, for they are on one machine.
+
+    Of a line that does not say whose it is by the others of its file; null if none says so.
+    """
+    of_file, of_node = Window.partitionBy("cluster", "file_id"), Window.partitionBy("cluster", "node_id")
+    clock = F.when(F.col("node_id").isNotNull(), F.min("least").over(of_node)).otherwise(F.col("least"))
+    return lines.withColumn("least", F.min("node_id").over(of_file)).withColumn("clock", clock).drop("least")
+
+
+def _repeated_elections(lines: DataFrame) -> DataFrame:
+    """Lines with `clock` -> signs: a controller was elected with an epoch that elections of this clock had reached; in
+    KRaft, whose quorum never counts back, any node's long ago."""
+    elections = lines.where(F.col("event_type").isin(*_ELECTIONS)).where("controller_epoch IS NOT NULL")
     of_all = _of_all_nodes(elections.where("event_type = 'kraft_controller_elected'"), "controller_epoch")
-    of_node = _with_line_before(elections, "controller_epoch").where(F.col("at_us") - F.col("after") > _MINUTE_US)
-    return of_node.unionByName(of_all).where(F.col("controller_epoch") <= F.col("before")).select(*_SIGN)
+    of_clock = _with_line_before(elections, "controller_epoch", "clock")
+    repeated = of_clock.where(F.col("at_us") - F.col("after") > _MINUTE_US).unionByName(of_all)
+    return repeated.where(F.col("controller_epoch") <= F.col("before")).select(*_SIGN)
 
 
-def _other_ids(events: DataFrame) -> DataFrame:
-    """EVENTS -> signs, each with `ids`: a node logs another cluster id than before, or than any node long ago."""
-    of_starts = F.col("event_type").isin("cluster_id_logged", "kraft_controller_created", "broker_incarnation_starting")
-    ids = events.where(of_starts).withColumn("cluster_id", F.col("fields")["cluster_id"])
+def _other_ids(lines: DataFrame, of: str) -> DataFrame:
+    """Lines with `clock` -> signs, each with `ids`: a node, or a clock, has another cluster id than before, or than any
+    node long ago."""
+    ids = lines.where(F.col("event_type").isin(*_IDS)).withColumn("cluster_id", F.col("fields")["cluster_id"])
     both = F.struct("node_id", "before", F.col("cluster_id").alias("id")).alias("ids")
-    lines = _with_line_before(ids, "cluster_id").unionByName(_of_all_nodes(ids, "cluster_id"))
-    return lines.where("cluster_id <> before").select(*_SIGN, both)
+    pairs = _with_line_before(ids, "cluster_id", of).unionByName(_of_all_nodes(ids, "cluster_id"))
+    return pairs.where("cluster_id <> before").select(*_SIGN, both)
 
 
 def _of_all_nodes(lines: DataFrame, name: str) -> DataFrame:
@@ -98,9 +113,10 @@ def _of_all_nodes(lines: DataFrame, name: str) -> DataFrame:
     return _with_line_before(as_one, name).where(F.col("at_us") - F.col("after") > _OTHER_CLOCKS_US)
 
 
-def _with_line_before(lines: DataFrame, name: str) -> DataFrame:
-    """Lines -> the same with a column's value in the node's line before (`before`), both times in microseconds."""
-    own = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
+def _with_line_before(lines: DataFrame, name: str, of: str = "node_id") -> DataFrame:
+    """Lines -> the same with a column's value in the line before of the same node, or of the same `of` (`before`), both
+    times in microseconds."""
+    own = Window.partitionBy("cluster", of).orderBy("at", "line", "file_id")
     at_us = F.unix_micros("at")
     return lines.withColumns(
         {"before": F.lag(name).over(own), "after": F.lag(at_us).over(own), "at_us": at_us}

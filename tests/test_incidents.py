@@ -596,6 +596,13 @@ def test_a_stop_is_over_when_the_next_one_of_its_node_begins() -> None:
     assert gone["story"].endswith("Broker 3 was not back before its process stopped, too, at 12:05:00.000.")
 
 
+def test_a_broker_whose_return_alone_shows_that_it_had_lost_its_session() -> None:
+    """Nobody noticed it, for it was the only one: since when its session was gone is in no line."""
+    cut_off = {**CRASH, "how": "cut_off", "started_at": None, "until": CRASH["at"]}
+    incident = incident_with(cut_off)
+    assert incident["title"] == "Broker 3 lost its session, back after an unknown time"
+
+
 def test_a_controller_that_stood_by() -> None:
     standby = {**CRASH, "role": "controller", "node": 101, "noticed_at": None}
     none = "No partition is known to have been without a leader because of it, and no other controller took over."

@@ -87,9 +87,10 @@ def _change_of(symptoms: Symptoms) -> str:
 def away_text(stop: Fact, since: int) -> str:
     """How long a node was away: `13.0 s`; `at least 2.0 s, at most 17.4 s` for a crash that only the next start shows.
 
-    Such a node had gone at some time after its last line.
+    Such a node had gone at some time after its last line. One whose return alone shows that it had lost its session was
+    away for an unknown time.
     """
     least_ms = (stop["until"] - since) / 1000
     if stop["how"] != CRASHED or stop["began_after"] is None or since < (stop["started_at"] or since):
-        return length_text(least_ms)
+        return length_text(least_ms) if least_ms else bounds_text(0, None)
     return bounds_text(least_ms, (stop["until"] - stop["began_after"]) / 1000)

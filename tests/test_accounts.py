@@ -15,6 +15,7 @@ from jobs.ingest.stream_accounts import (
     complete_row,
     default_node,
     default_nodes,
+    nodes_of_folders,
     release_range,
     spans_of,
 )
@@ -73,6 +74,33 @@ def stream(*accounts: dict[str, str]) -> tuple[dict[str, Any], StreamSummary]:
         add_account(row, summary, one)
     complete_row(row, summary)
     return row, summary
+
+
+FOLDERS = {  # files, each with the nodes that it names -> node of records of server.log.2026-11-21-04, which name none
+    "rotated files beside it": ({"server.log": [3], "server.log.2026-11-21-05": []}, 3),
+    "other appenders' files": ({"controller.log": [3], "state-change.log.2026-11-21-04.gz": [3]}, 3),
+    "4.0.0's name": ({"stage-change.log.2026-11-21-04": [3]}, 3),
+    "several brokers of one folder": ({"controller.log": [3], "server.log": [4]}, None),
+    "several brokers of one file": ({"controller.log": [3, 4]}, None),
+    "a file that somebody brought": ({"kafka-3.log": [3], "compose.log": [3]}, None),
+    "another folder's": ({"other/controller.log": [3]}, None),
+}
+
+
+@pytest.mark.parametrize("case", FOLDERS)
+def test_node_of_the_files_beside_one_that_names_none(case: str) -> None:
+    files, node = FOLDERS[case]
+    rows = [{"cluster": "c", "path": f"/opt/kafka/logs/{name}", "node_ids": named} for name, named in files.items()]
+    elsewhere = {"cluster": "d", "path": "/opt/kafka/logs/server.log", "node_ids": [7]}
+    assert nodes_of_folders([*rows, elsewhere]).get(("c", "/opt/kafka/logs")) == node
+
+
+def test_a_file_that_names_no_node_is_of_the_node_of_the_files_beside_it() -> None:
+    row, summary = stream(account())
+    row["path"] = "/logs/server.log"
+    assert default_nodes(row, summary, of_folder=3) == {"": 3}
+    row, summary = stream(account(nodes="broker 1=5,broker 2=5"))
+    assert default_nodes(row, summary, of_folder=3) == {"": None}
 
 
 def test_ranges_add_up() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from jobs.ingest.read_plan import COUNTED, LogFileRow
 from udfs.kafka.releases import Release
 from udfs.logs.coverage import CoverageSpan, merged_coverage
-from udfs.logs.paths import node_of_path
+from udfs.logs.paths import log_folder, node_of_path
 
 FINEST = timedelta(minutes=1)
 """Silences up to this length do not end a span, whatever the tolerance; this bounds the spans of a stream."""
@@ -27,15 +27,17 @@ def account_for(accounts: Iterable[Account], rows: Mapping[str, LogFileRow], to_
     for file_id, account in accounts:
         if file_id in to_read:
             add_account(rows[file_id], summaries[file_id], account)
+    for file_id in to_read:
+        complete_row(rows[file_id], summaries[file_id])
+    folders = nodes_of_folders(rows.values())
     nodes: dict[str, Mapping[str, int | None]] = {}
     for file_id, row in rows.items():
         summary = summaries[file_id]
-        if file_id in to_read:
-            complete_row(row, summary)
-        else:
+        if file_id not in to_read:
             # of a stream that was not read again: its nodes as in its row, as of one without channels
             summary.nodes[""] = Counter(f"node {number}" for number in row["node_ids"])
-        nodes[file_id] = default_nodes(row, summary)
+        of_folder = folders.get((row["cluster"], log_folder(row["path"]))) if file_id in to_read else None
+        nodes[file_id] = default_nodes(row, summary, of_folder)
         if file_id in to_read:
             row["spans"] = spans_of(summary, nodes[file_id])
     return nodes
@@ -144,14 +146,31 @@ def release_range(versions: Iterable[str]) -> str | None:
     return f"{since}..{until}" if not until or Release.parse(since) <= Release.parse(until) else None
 
 
-def default_nodes(row: LogFileRow, summary: StreamSummary) -> dict[str, int | None]:
-    """By channel the node of records that name none: the only one that the channel's other records name; if they name
-    none either, that of the channel's name or the file's path. None: unknown."""
-    channels = {channel: names for channel, names in summary.nodes.items() if channel or len(summary.nodes) == 1}
+def nodes_of_folders(rows: Iterable[LogFileRow]) -> dict[tuple[str, str | None], int]:
+    """By cluster and folder the one node of which the logs are that Kafka's own appenders write there.
+
+    Folders are left out whose files name several nodes, or none: then a file that names none may be anybody's.
+    """
+    nodes: defaultdict[tuple[str, str | None], set[int]] = defaultdict(set)
+    for row in rows:
+        nodes[row["cluster"], log_folder(row["path"])].update(row["node_ids"] or ())
     return {
+        folder: min(of_folder) for folder, of_folder in nodes.items() if folder[1] is not None and len(of_folder) == 1
+    }
+
+
+def default_nodes(row: LogFileRow, summary: StreamSummary, of_folder: int | None = None) -> dict[str, int | None]:
+    """By channel the node of records that name none: the only one that the channel's other records name; if they name
+    none either, that of the channel's name or the file's path, or else that of the files beside it (`of_folder`). None:
+    unknown."""
+    channels = {channel: names for channel, names in summary.nodes.items() if channel or len(summary.nodes) == 1}
+    nodes = {
         channel: default_node(sorted({int(name.split()[1]) for name in names}), channel, row["path"])
         for channel, names in channels.items()
     }
+    if nodes == {"": None} and not row["node_ids"]:
+        return {"": of_folder}
+    return nodes
 
 
 def default_node(named: list[int], channel: str, path: str) -> int | None:

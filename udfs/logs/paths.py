@@ -167,7 +167,21 @@ _NO_NODE = late(  # a year, a port, or an issue of Kafka's
 _OTHERS = late(r"zookeeper|connect|exporter|mirror|registry", re.IGNORECASE)
 _POD = late(r"(?P<first>[a-z0-9.-]+)_(?P<second>[a-z0-9.-]+)_[0-9a-f-]{32,36}")
 _CONTAINER = late(r"(?P<pod>[a-z0-9.-]+)_[a-z0-9-]+_[a-z0-9-]+-[0-9a-f]{64}\.log")
+_APPENDERS = late(  # of the files `log4j.properties` and the start script come with; 4.0.0 has `stage-change.log`
+    r"(?:server|controller|sta[tg]e-change|log-cleaner|kafka-request|kafka-authorizer|kafkaServer)\.(?:log|out)"
+    r"(?:[.-]\d{4}-\d\d-\d\d(?:-\d\d)?)?(?:\.\d+)?(?:\.(?:gz|zip|bz2|xz|zst))?"
+)
 _ARCHIVE = late(r"(?:\.(?:tar|tgz|tbz2?|txz|zip|gz|bz2|xz|zst))+!?$", re.IGNORECASE)
+
+
+def log_folder(path: str) -> str | None:
+    """The folder of a file that one of Kafka's own appenders writes, rotated and compressed or not; None of others.
+
+    >>> log_folder("/opt/kafka/logs/server.log.2026-11-21-04.gz"), log_folder("/opt/kafka/logs/kafka-2.log")
+    ('/opt/kafka/logs', None)
+    """
+    folder, _, file = path.rpartition("/")
+    return folder if _APPENDERS.fullmatch(file) else None
 
 
 def node_of_path(path: str) -> int | None:

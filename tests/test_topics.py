@@ -157,6 +157,34 @@ def test_a_leader_that_begins_anew_shows_a_new_incarnation(frame: Frame, same: S
     same(to_topic_timeline(frame(EVENTS, GIVEN_UP)), OF_THEIR_OWN)
 
 
+CREATED_AGAIN = """
+topic  | at       | node_id | event_type                     | partition | leader_epoch | fields
+# nobody's log of the deletion is there. 1 had led, and as controller creates what it does not know any more
+again  | 10:00:00 | 1       | partition_leader_epoch_started | 0         | 0            |
+again  | 10:05:00 | 1       | replica_removed_from_isr       | 0         | 1            |
+again  | 10:06:00 | 1       | partition_state_change         | 0         |              | to_state=NewPartition
+again  | 10:06:01 | 1       | partition_state_change         | 0         | 0            | to_state=OnlinePartition
+again  | 10:06:02 | 1       | partition_leader_epoch_started | 0         | 0            |
+# it creates a partition more
+more   | 10:00:00 | 1       | partition_leader_epoch_started | 0         | 0            |
+more   | 10:06:00 | 1       | partition_state_change         | 1         |              | to_state=NewPartition
+# 2 leads what 1 creates, and its clock is behind
+behind | 10:05:59 | 2       | partition_leader_epoch_started | 0         | 0            |
+behind | 10:06:00 | 1       | partition_state_change         | 0         |              | to_state=NewPartition
+"""
+OF_CREATIONS = """
+topic  | incarnation | until
+again  | 0           | 10:06:00
+again  | 1           |
+more   | 0           |
+behind | 0           |
+"""
+
+
+def test_who_creates_a_partition_that_its_node_knew_shows_a_new_incarnation(frame: Frame, same: Same) -> None:
+    same(to_topic_timeline(frame(EVENTS, CREATED_AGAIN)), OF_CREATIONS)
+
+
 OTHER_IDS = """
 topic | at       | node_id | event_type                     | partition | topic_id | leader_epoch
 # a leader begins with another topic id, of a partition that the topic before had elsewhere

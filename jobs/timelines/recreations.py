@@ -30,6 +30,8 @@ EPOCH_EVENTS = (
     EPOCH_STARTED,
 )
 """Lines that print a partition's epochs in the order in which the node learned of them."""
+STATE_LINES = ("partition_leader_epoch_started", "replica_removed_from_isr")
+"""Other lines by which a node shows that it knows a partition; at INFO from 2.6 on."""
 
 _EPOCH_COLUMNS = ("at", "leader_epoch", "partition_epoch", "controller_epoch")
 
@@ -44,7 +46,7 @@ def to_incarnation_starts(events: DataFrame, life_starts: LifeStarts) -> DataFra
     - an epoch went back from one line of a node to its next of that kind, and no older controller had sent the next one
       (not between LeaderAndIsr requests: until 2.3 a controller may repeat the epoch before in a reassignment);
     - a broker that dropped the partition from its metadata cache got it again;
-    - a controller created it that had logged it before, or after an older controller had;
+    - a controller created it that had logged it before, or whose node had its epochs, or after an older controller had;
     - a leader began leader epoch 0 of it after any broker had given up its replica: a reassignment raises the epoch.
     And of all its partitions: lines print another topic id.
     """
@@ -149,23 +151,25 @@ def _with_ends_of_lives(deletions: DataFrame, events: DataFrame, life_starts: Li
 def _partition_lines(events: DataFrame) -> DataFrame:
     """EVENTS -> lines of one partition that print its epochs, create it, drop it from a metadata cache or from disk.
 
-    Columns: cluster, topic, partition, those of EVENT_ORDER, event_type, the three epochs, `has_epochs`, `is_new`.
+    Columns: cluster, topic, partition, those of EVENT_ORDER, event_type, the three epochs, `has_epochs`, `is_known`,
+    `is_new`.
     """
     kind = F.col("event_type")
     is_new = is_new_to_controller()
     # leader -2: the topic is being deleted (LeaderDuringDelete)
     has_epochs = kind.isin(*EPOCH_EVENTS) & F.col("leader_epoch").isNotNull() & (F.coalesce("leader", F.lit(0)) > -2)
+    is_known = has_epochs | kind.isin(*STATE_LINES)
     is_of_partition = F.col("topic").isNotNull() & F.col("partition").isNotNull()
     return (
         with_rank(
-            events.where(is_of_partition & (has_epochs | kind.isin(DROPPED_FROM_CACHE, LOG_DELETED) | is_new)),
+            events.where(is_of_partition & (is_known | kind.isin(DROPPED_FROM_CACHE, LOG_DELETED) | is_new)),
             "topic",
             "partition",
         )
-        .withColumns({"has_epochs": has_epochs, "is_new": F.coalesce(is_new, F.lit(False))})
+        .withColumns({"has_epochs": has_epochs, "is_known": is_known, "is_new": F.coalesce(is_new, F.lit(False))})
         .select(
             "cluster", "topic", "partition", *EVENT_ORDER, "event_type", "leader_epoch", "partition_epoch",
-            "controller_epoch", "has_epochs", "is_new",
+            "controller_epoch", "has_epochs", "is_known", "is_new",
         )
     )  # fmt: skip
 
@@ -175,7 +179,8 @@ def _with_lines_before(lines: DataFrame) -> DataFrame:
     did.
 
     `epochs_before`: epochs in the node's last line of this kind; `cached_before`: the node's last change of its
-    metadata cache; `decided_before`: the node's last line of this kind that has epochs or creates;
+    metadata cache; `decided_before`: the node's last line of this kind that has epochs or creates; `known_before`: its
+    last one that shows that it knows the partition;
     `epochs_of_anyone`: the last epochs that any node logged; `deleted_by_anyone`: the last replica that one gave up.
     """
     partition = ("cluster", "topic", "partition")
@@ -193,6 +198,7 @@ def _with_lines_before(lines: DataFrame) -> DataFrame:
             "epochs_before": last(F.col("has_epochs"), *_EPOCH_COLUMNS, over=by_kind),
             "cached_before": last(of_cache, "event_type", over=by_node),
             "decided_before": last(F.col("has_epochs") | F.col("is_new"), "at", over=by_kind),
+            "known_before": last(F.col("is_known"), "at", over=by_node),
             "epochs_of_anyone": last(F.col("has_epochs"), "at", "controller_epoch", over=by_all),
             "deleted_by_anyone": last(F.col("event_type") == LOG_DELETED, "at", over=by_all),
         }
@@ -213,7 +219,9 @@ def _recreation_signs(lines: DataFrame) -> DataFrame:
     )
     was_dropped = F.col("cached_before.event_type") == DROPPED_FROM_CACHE
     created_again = F.col("is_new") & (
-        F.col("decided_before").isNotNull() | (F.col("epochs_of_anyone.controller_epoch") < F.col("controller_epoch"))
+        F.col("decided_before").isNotNull()
+        | F.col("known_before").isNotNull()
+        | (F.col("epochs_of_anyone.controller_epoch") < F.col("controller_epoch"))
     )
     begins_anew = (
         (kind == EPOCH_STARTED)
@@ -227,7 +235,10 @@ def _recreation_signs(lines: DataFrame) -> DataFrame:
             (kind == "metadata_cache_updated") & was_dropped,
             F.coalesce("epochs_before.at", F.timestamp_micros(F.lit(0))),
         )
-        .when(created_again, F.coalesce("decided_before.at", "epochs_of_anyone.at"))
+        .when(
+            created_again,
+            F.coalesce(F.greatest("known_before.at", "decided_before.at"), "epochs_of_anyone.at"),
+        )
     )
     is_birth = (
         F.col("is_new")

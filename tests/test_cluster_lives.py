@@ -167,3 +167,25 @@ def test_nodes_that_write_files_together_have_one_clock(frame: Frame) -> None:
         "one": [micros("10:30:00"), micros("10:40:00"), micros("11:10:00")],
         "ids": [micros("11:00:00")],
     }
+
+
+LISTED = """
+cluster | node_id | at       | event_type                  | controller_id | controller_epoch
+c       | 0       | 10:00:00 | controller_elected          | 0             | 1
+c       | 0       | 10:01:00 | partition_creation_callback | 0             |
+c       | 0       | 10:20:00 | controller_elected          | 0             | 1
+"""
+
+
+def test_topics_that_only_lists_name_end_with_their_life(frame: Frame, same: Same) -> None:
+    """Where `state-change.log` is missing, a controller names `t` in its list of new partitions alone."""
+    listed = F.from_json(F.lit('[{"topic": "t", "partition": 0}]'), EVENTS.schema["partitions"].dataType.simpleString())
+    is_list = F.col("event_type") == "partition_creation_callback"
+    events = frame(EVENTS, LISTED).withColumn("partitions", F.when(is_list, listed))
+    same(
+        to_topic_timeline(events, collect_life_starts(events)),
+        """
+        topic | incarnation | since    | until
+        t     | 0           | 10:01:00 | 10:20:00
+        """,
+    )

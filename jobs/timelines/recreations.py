@@ -136,7 +136,9 @@ def _with_ends_of_lives(deletions: DataFrame, events: DataFrame, life_starts: Li
     """Topics with `deleted` -> the same with the ends of lives of their clusters, of topics that were there before."""
     lives = events.sparkSession.createDataFrame(list(life_starts.items()), "cluster string, life_starts array<long>")
     first_at = F.unix_micros(F.min("at")).alias("first_at")
-    topics = events.where("topic IS NOT NULL").groupBy("cluster", "topic").agg(first_at)
+    named = events.where("topic IS NOT NULL").select("cluster", "topic", "at")
+    lists = events.where("partitions IS NOT NULL").select("cluster", F.explode("partitions.topic").alias("topic"), "at")
+    topics = named.unionByName(lists.where("topic IS NOT NULL")).groupBy("cluster", "topic").agg(first_at)
     ends = F.transform(F.filter("life_starts", lambda start: start > F.col("first_at")), lambda start: start - 1)
     deleted = F.array_sort(F.array_union(F.coalesce("deleted", F.array().cast("array<long>")), F.col("ends")))
     return (

@@ -189,3 +189,26 @@ def test_topics_that_only_lists_name_end_with_their_life(frame: Frame, same: Sam
         t     | 0           | 10:01:00 | 10:20:00
         """,
     )
+
+
+FORMATTED = """
+cluster | node_id | at       | event_type               | controller_id | controller_epoch | topic | topic_id
+c       | 1       | 10:00:00 | kraft_controller_elected | 1             | 1                |       |
+c       | 1       | 10:01:00 | kraft_topic_created      |               |                  | a     | A1
+c       | 1       | 10:01:00 | kraft_topic_created      |               |                  | b     | B1
+c       | 1       | 10:20:00 | kraft_controller_elected | 1             | 1                |       |
+c       | 1       | 10:21:00 | kraft_topic_created      |               |                  | a     | A2
+"""
+
+
+def test_topics_with_ids_end_with_their_life(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, FORMATTED)
+    same(
+        to_topic_timeline(events, collect_life_starts(events)),
+        """
+        topic | incarnation | topic_id | since    | deletion_started | until
+        a     | 0           | A1       | 10:01:00 |                  | 10:20:00
+        a     | 1           | A2       | 10:21:00 |                  |
+        b     | 0           | B1       | 10:01:00 |                  | 10:20:00
+        """,
+    )

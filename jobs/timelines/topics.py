@@ -68,7 +68,7 @@ def to_topic_timeline(events: DataFrame, life_starts: LifeStarts | None = None) 
     )
     no_evidence = F.array().cast(TOPIC_TIMELINE.schema["evidence"].dataType)
     return (
-        _by_topic_id(mentions, events)
+        _by_topic_id(mentions, events, life_starts or {})
         .unionByName(by_deletion)
         .withColumn("evidence", F.concat("evidence", F.coalesce("end_evidence", no_evidence)))
         .select(*TOPIC_TIMELINE.columns)
@@ -108,12 +108,13 @@ def _creations(mentions: DataFrame) -> DataFrame:
     return mentions.where(F.col("event_type").isin(*_CREATIONS) & F.col("topic_id").isNotNull())
 
 
-def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
+def _by_topic_id(mentions: DataFrame, events: DataFrame, life_starts: LifeStarts) -> DataFrame:
     """_MENTION, EVENTS -> _INTERVAL of topics with ids, in the order in which they were there.
 
     Whoever starts replays what was long ago, each in its order: the topic that lines name last was there last. A name
     of which a creation is logged has an incarnation for each id that lines show to be there, its creation logged or
-    not. Lines that name a partition without the topic's id count where the name had one id only.
+    not. Lines that name a partition without the topic's id count where the name had one id only. What is not named any
+    more ends with the life of its cluster.
     """
     created = _shown_ids(mentions)
     removed = (
@@ -131,20 +132,24 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
     by_name = highest.where("topic_id IS NULL").select("cluster", "topic", F.col("highest").alias("by_name"))
     is_only = F.count(F.lit(1)).over(Window.partitionBy("cluster", "topic")) == 1
     in_order = Window.partitionBy("cluster", "topic").orderBy("last_at", "first_shown_at", "topic_id")
+    later_lives = F.filter("life_starts", lambda start: start > F.unix_micros("last_at"))
+    life_end = F.timestamp_micros(F.get(later_lives, F.lit(0)))
     return (
-        created.join(removed, ["cluster", "topic_id"], "left")
+        _with_life_starts(created, life_starts)
+        .join(removed, ["cluster", "topic_id"], "left")
         .withColumn("last_at", F.least("last_at", "until"))  # a broker may name later what was removed by then
         .join(by_id, ["cluster", "topic_id"], "left")
         .join(by_name, ["cluster", "topic"], "left")
         # a controller that starts replays creations and removals long after: a topic is no younger than the lines with
         # its id, and had ended when the next one was there
         .withColumn("since", F.least("first_shown_at", "first_at"))
-        .withColumn("until", F.least("until", F.lead("since").over(in_order)))
+        .withColumn("deletion_started", F.least("until", F.lead("since").over(in_order)))
+        .withColumn("until", F.least("deletion_started", life_end))
         .withColumn("since", F.least("since", "until"))
         .withColumns(
             {
                 "incarnation": F.row_number().over(in_order) - 1,
-                "deletion_started": F.col("until"),
+                "deletion_started": F.when(F.col("deletion_started") <= F.col("until"), F.col("deletion_started")),
                 "deletion_evidence": F.when(F.col("until").isNotNull(), F.col("end_evidence")),
                 "partitions": F.coalesce("by_id", F.when(is_only, F.col("by_name"))) + 1,
             }

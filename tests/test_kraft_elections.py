@@ -102,6 +102,10 @@ def test_a_leader_reports_the_end_of_recovery() -> None:
     recovering = partition([1], 1, recovery=RECOVERING)
     requested = RequestedChange(isr=(1,), recovery=RECOVERED)
     assert partition_change(settings("3.9"), recovering, [1], "ONLINE", requested) == Record(recovery=RECOVERED)
+    assert partition_change(settings("3.2", "3.2-IV0"), recovering, [1], "ONLINE", requested) is None
+    of_more = RequestedChange(isr=(1, 2), recovery=RECOVERED)
+    record = partition_change(settings("3.2", "3.2-IV0"), recovering, [1, 2], "ONLINE", of_more)
+    assert record == Record(isr=(1, 2), recovery=RECOVERED)
 
 
 def test_a_topic_setting_mattered_to_3_0() -> None:
@@ -222,6 +226,27 @@ def test_from_4_1_1_on_the_last_leader_is_known_whoever_is_in_sync(
     assert partition_change(config, alone, [2]) == Record(2, last_known_elr=cleared)
 
 
+# isr, leader, elr, last known, wanted ISR, unclean shutdown, acceptable -> record
+LAST_KNOWN_IN_3_7: dict[str, tuple[Ids, int, IdTuple, IdTuple, IdTuple | None, IdTuple, Ids, Record | None]] = {
+    "members, with the mode, too": ([1, 2], 1, (), (), (1,), (2,), [1], Record(isr=(1,), last_known_elr=(2,))),
+    "until the ISR empties": ([1], 1, (3,), (2,), (), (1,), [], Record(NOBODY, (), last_known_elr=(1,))),
+    "one stays while nobody leads": ([], NOBODY, (2, 3), (1,), None, (3,), [], Record(elr=(2,))),
+    "two do not": ([], NOBODY, (3,), (1, 2), None, (3,), [], Record(elr=(), last_known_elr=(1, 2, 3))),
+    "nor is it cleared as another leads": ([], NOBODY, (2,), (1,), None, (), [2], Record(2, (2,), elr=())),
+}
+
+
+@pytest.mark.parametrize("case", LAST_KNOWN_IN_3_7)
+def test_last_known_elr_in_3_7(case: str) -> None:
+    isr, leader, elr, last_known, requested, unclean_shutdown, acceptable, record = LAST_KNOWN_IN_3_7[case]
+    config = (
+        settings("3.7", "3.8-IV0", elr_enabled=True, min_isr=2),
+        partition(isr, leader, elr=elr, last_known_elr=last_known),
+        *(acceptable, "ONLINE", RequestedChange(isr=requested, unclean_shutdown=unclean_shutdown)),
+    )
+    assert partition_change(*config) == record
+
+
 def test_no_eligible_leader_replicas_before_3_7() -> None:
     with pytest.raises(ValueError, match="no eligible leader replicas"):
         partition_change(settings("3.6", elr_enabled=True), partition([1], 1), [1])
@@ -302,6 +327,9 @@ COMPLETIONS: dict[str, tuple[str, IdTuple, IdTuple, IdTuple, Ids, Completed | No
     "but for a shrink": ("trunk", (1, 2, 3), (), (3,), [1, 3], None),
     "a shrink that is in sync": ("3.9", (1, 2, 3), (), (3,), [2, 1, 3], Completed((1, 2), (2, 1))),
     "only leavers in sync": ("3.0", (1, 2), (), (2,), [2], None),
+    "an added one that is to leave again blocks it": ("3.7", (1, 2, 3), (3,), (3,), [1, 2, 3], None),
+    "not from 3.8": ("4.2", (1, 2, 3), (3,), (3,), [1, 2, 3], Completed((1, 2), (1, 2))),
+    "to 4.2": ("4.3", (1, 2, 3), (3,), (3,), [1, 2, 3], None),
 }
 
 

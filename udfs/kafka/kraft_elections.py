@@ -120,7 +120,14 @@ def partition_change(
         last_known_elr=_changed(_last_known(settings, partition, target, leader, isr), partition.last_known_elr),
         recovery=None if recovery == partition.recovery else recovery,
     )
-    return None if change == PartitionChangeRecord() else change
+    return None if _is_noop(release, change) else change
+
+
+def _is_noop(release: Release, change: PartitionChangeRecord) -> bool:
+    """Whether a record changes nothing; 3.2 does not write one that changes the recovery state alone either."""
+    if release < Release(3, 3):
+        change = replace(change, recovery=None)
+    return change == PartitionChangeRecord()
 
 
 def _aim(partition: PartitionRegistration, requested: RequestedChange) -> _Target:
@@ -260,12 +267,16 @@ def _last_known(
     """A.10: `last_known_elr` afterwards. In last known leader mode it is the one who led when the ISR emptied, from
     4.1.1 on who led last, whatever the ISR.
 
-    It then stays until somebody leads. Without ELR that mode touches nothing. As in 3.8 on; 3.7, where ELR needs
-    an unstable metadata version, also wrote members as without the mode: not modelled.
+    It then stays until somebody leads. Without ELR that mode touches nothing. 3.7, where ELR needs an unstable metadata
+    version, wrote members as without the mode, too, except over the one last leader while nobody leads.
     """
     before, leads = partition.last_known_elr, (partition.leader if leader is None else leader) != NO_LEADER
     if not settings.last_known_leader:
         return target.last_known_elr
+    if settings.release < Release(3, 8):
+        if settings.elr_enabled and isr == ():
+            return (partition.leader,)
+        return before if len(before) == 1 and not leads else target.last_known_elr
     if not settings.elr_enabled:
         return before
     if settings.release >= LAST_LEADER:

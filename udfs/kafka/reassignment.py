@@ -66,7 +66,8 @@ def kraft_reassign_complete(release: Release, lists: ReassignmentLists, target_i
     """The outcome if the reassignment is complete with that ISR, else None; tested on every change.
 
     3.0-3.7 waits for the added replicas only, 3.8 on for all (KAFKA-15665). From 4.3 on (KAFKA-19975) a lagging
-    replica that was there before blocks only a shrinking reassignment.
+    replica that was there before blocks only a shrinking reassignment. An added replica that is to be removed again
+    blocks through 3.7 and from 4.3 on.
 
     >>> kraft_reassign_complete(Release(3, 7), ReassignmentLists((4, 2, 1, 3), (4,), (3,)), target_isr=[1, 3, 4])
     Completed(replicas=(4, 2, 1), isr=(1, 4), unclean=False)
@@ -78,9 +79,12 @@ def kraft_reassign_complete(release: Release, lists: ReassignmentLists, target_i
     if not isr or not replicas:
         return None
     shrinks = len(lists.removing) > len(lists.adding)
-    only_added = release < Release(3, 8) or (release >= Release(4, 3) and not shrinks)
-    awaited = lists.adding if only_added else replicas
-    return Completed(replicas, isr) if set(awaited) <= set(isr) else None
+    awaited: set[int] = set()
+    if release < Release(3, 8) or release >= Release(4, 3):
+        awaited.update(lists.adding)
+    if release >= Release(3, 8) and (release < Release(4, 3) or shrinks):
+        awaited.update(replicas)
+    return Completed(replicas, isr) if awaited <= set(isr) else None
 
 
 def kraft_reassign_revert(lists: ReassignmentLists, isr: Sequence[int]) -> Completed:

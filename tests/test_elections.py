@@ -233,6 +233,7 @@ RECOVERY: dict[str, tuple[str, bool, str, str | None, str | None]] = {  # releas
     "not yet invented": ("3.1", True, RECOVERED, None, None),
     "unclean starts it": ("3.2", True, RECOVERED, "3.2-IV0", RECOVERING),
     "an old protocol never does": ("3.9", True, RECOVERED, "3.1-IV0", RECOVERED),
+    "nor does it end it": ("3.9", False, RECOVERING, "3.1-IV0", RECOVERING),
     "clean keeps what was": ("3.9", False, RECOVERING, "3.9", RECOVERING),
 }
 

@@ -225,13 +225,12 @@ def zk_elect(
 def recovery_after(release: Release, unclean: bool, before: str, protocol: ProtocolVersion | None = None) -> str | None:
     """The recovery state an election leaves behind (3.2, KIP-704): unclean starts it, clean keeps it.
 
-    With an inter-broker protocol below 3.2 it stays RECOVERED; before 3.2 there is none (null).
+    With an inter-broker protocol below 3.2 each keeps it; before 3.2 there is none (null).
     """
     if release < Release(3, 2):
         return None
-    if protocol is not None and protocol < ProtocolVersion(Release(3, 2), 0):
-        return RECOVERED
-    return RECOVERING if unclean else before
+    supports_recovery = protocol is None or protocol >= ProtocolVersion(Release(3, 2), 0)
+    return RECOVERING if unclean and supports_recovery else before
 
 
 @dataclass(frozen=True)

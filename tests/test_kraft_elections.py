@@ -139,12 +139,13 @@ def test_acceptable(case: str) -> None:
 
 
 def test_kinds() -> None:
-    assert election_kind("broker", topic_allows_unclean=True) == ElectionKind.UNCLEAN
-    assert election_kind("alter_partition", topic_allows_unclean=False) == ElectionKind.ONLINE
-    assert election_kind("reassignment", topic_allows_unclean=True) == ElectionKind.ONLINE
-    assert election_kind("preferred", topic_allows_unclean=True) == ElectionKind.PREFERRED
+    assert election_kind(Release(3, 9), "broker", topic_allows_unclean=True) == ElectionKind.UNCLEAN
+    assert election_kind(Release(3, 8), "broker", topic_allows_unclean=True) == ElectionKind.ONLINE
+    assert election_kind(Release(3, 9), "alter_partition", topic_allows_unclean=False) == ElectionKind.ONLINE
+    assert election_kind(Release(3, 9), "reassignment", topic_allows_unclean=True) == ElectionKind.ONLINE
+    assert election_kind(Release(3, 9), "preferred", topic_allows_unclean=True) == ElectionKind.PREFERRED
     with pytest.raises(ValueError, match="Unknown cause"):
-        election_kind("weather", topic_allows_unclean=True)
+        election_kind(Release(3, 9), "weather", topic_allows_unclean=True)
 
 
 # --- A.10 -------------------------------------------------------------------------------------------------------------
@@ -267,26 +268,24 @@ def test_2_8_fences_and_unfences() -> None:
         partition_change(settings("2.8"), partition([1], 1), [1])
 
 
-# release, type, isr, leader, acceptable, topic allows unclean -> answer
-REQUESTS: dict[str, tuple[str, str, Ids, int, Ids, bool, tuple[str, int, IdTuple, int]]] = {
-    "already preferred": ("3.1", "PREFERRED", [1, 2], 1, [1, 2], False, ("ELECTION_NOT_NEEDED", 1, (1, 2), 0)),
-    "already preferred in 3.0": ("3.0", "PREFERRED", [1, 2], 1, [1, 2], False, ("NONE", 1, (1, 2), 0)),
-    "preferred takes over": ("4.1", "PREFERRED", [1, 2], 2, [1, 2], False, ("NONE", 1, (1, 2), 1)),
-    "preferred not to be had": ("4.1", "PREFERRED", [2], 2, [2], True, ("PREFERRED_LEADER_NOT_AVAILABLE", 2, (2,), 0)),
-    "a leader exists": ("4.1", "UNCLEAN", [2], 2, [1, 2], False, ("ELECTION_NOT_NEEDED", 2, (2,), 0)),
-    "unclean": ("4.1", "UNCLEAN", [2], -1, [3], False, ("NONE", 3, (3,), 1)),
-    "nobody to elect": ("4.1", "UNCLEAN", [2], -1, [], False, ("ELIGIBLE_LEADERS_NOT_AVAILABLE", -1, (2,), 0)),
-    "nobody to elect in 3.0": ("3.0", "PREFERRED", [2], -1, [1], False, ("LEADER_NOT_AVAILABLE", -1, (2,), 0)),
-    "3.0 goes unclean by topic": ("3.0", "PREFERRED", [2], -1, [1], True, ("NONE", 1, (1,), 1)),
+# release, type, isr, leader, acceptable -> answer
+REQUESTS: dict[str, tuple[str, str, Ids, int, Ids, tuple[str, int, IdTuple, int]]] = {
+    "already preferred": ("3.1", "PREFERRED", [1, 2], 1, [1, 2], ("ELECTION_NOT_NEEDED", 1, (1, 2), 0)),
+    "already preferred in 3.0": ("3.0", "PREFERRED", [1, 2], 1, [1, 2], ("NONE", 1, (1, 2), 0)),
+    "preferred takes over": ("4.1", "PREFERRED", [1, 2], 2, [1, 2], ("NONE", 1, (1, 2), 1)),
+    "preferred not to be had": ("4.1", "PREFERRED", [2], 2, [2], ("PREFERRED_LEADER_NOT_AVAILABLE", 2, (2,), 0)),
+    "a leader exists": ("4.1", "UNCLEAN", [2], 2, [1, 2], ("ELECTION_NOT_NEEDED", 2, (2,), 0)),
+    "unclean": ("4.1", "UNCLEAN", [2], -1, [3], ("NONE", 3, (3,), 1)),
+    "nobody to elect": ("4.1", "UNCLEAN", [2], -1, [], ("ELIGIBLE_LEADERS_NOT_AVAILABLE", -1, (2,), 0)),
+    "nobody to elect in 3.0": ("3.0", "PREFERRED", [2], -1, [1], ("LEADER_NOT_AVAILABLE", -1, (2,), 0)),
+    "unclean in 3.0": ("3.0", "UNCLEAN", [2], -1, [1], ("NONE", 1, (1,), 1)),
 }
 
 
 @pytest.mark.parametrize("case", REQUESTS)
 def test_request(case: str) -> None:
-    text, kind, isr, leader, acceptable, by_topic, response = REQUESTS[case]
-    outcome = kraft_elect_request(
-        settings(text), partition(isr, leader), acceptable, kind, topic_allows_unclean=by_topic
-    )
+    text, kind, isr, leader, acceptable, response = REQUESTS[case]
+    outcome = kraft_elect_request(settings(text), partition(isr, leader), acceptable, kind)
     assert outcome == ElectionAnswer(*response)
 
 

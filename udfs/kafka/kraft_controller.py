@@ -14,6 +14,7 @@ from schemas.kafka_values import NO_LEADER
 from udfs.kafka.elections import Refused
 from udfs.kafka.isr_requests import NONE, IsrOwner, IsrRequest, kraft_alter_partition
 from udfs.kafka.kraft_elections import (
+    HEEDS_SWITCH,
     acceptable_brokers,
     election_kind,
     kraft_elect_request,
@@ -115,12 +116,11 @@ class KraftController:
         records = Records()
         for name in names:
             asked = self.config, self.partitions[name], self._acceptable(), ElectionKind(election_type)
-            allowed = self._allows_unclean(name)
-            answer = kraft_elect_request(*asked, topic_allows_unclean=allowed)
+            answer = kraft_elect_request(*asked)
             if answer.error != NONE:
                 records.errors.append((name, answer.error))
             else:
-                self._write(name, requested_election(*asked, topic_allows_unclean=allowed), records)
+                self._write(name, requested_election(*asked), records)
         return records
 
     def reassign(self, name: str, target: Sequence[int]) -> Records:
@@ -158,7 +158,7 @@ class KraftController:
         )
 
     def _allows_unclean(self, name: str) -> bool:
-        return name.rsplit("-", 1)[0] in self.unclean_topics
+        return self.config.release >= HEEDS_SWITCH and name.rsplit("-", 1)[0] in self.unclean_topics
 
     def _without(self, broker: int) -> Records:
         """Partitions in whose ISR a broker is, without it; where nobody else is, it stays and leads no more."""
@@ -180,12 +180,9 @@ class KraftController:
         adding: int | None = None,
     ) -> None:
         """One change of a partition, if it changes anything."""
-        partition, allowed = self.partitions[name], self._allows_unclean(name)
         acceptable = self._acceptable(removing=removing, adding=adding)
-        kind = election_kind(cause, topic_allows_unclean=allowed)
-        # a reassignment is never unclean, whatever the topic allows (`changePartitionReassignment`)
-        allowed = allowed and cause != "reassignment"
-        record = partition_change(self.config, partition, acceptable, kind, requested, topic_allows_unclean=allowed)
+        kind = election_kind(self.config.release, cause, topic_allows_unclean=self._allows_unclean(name))
+        record = partition_change(self.config, self.partitions[name], acceptable, kind, requested)
         self._write(name, record, records)
 
     def _write(self, name: str, record: PartitionChangeRecord | None, records: Records) -> None:

@@ -25,6 +25,9 @@ from udfs.kafka.releases import ProtocolVersion, Release
 
 NO_BUMP_ON_SHRINK = ProtocolVersion.parse("3.6-IV0")  # KAFKA-15021
 RECOVERY_STATE = ProtocolVersion.parse("3.2-IV0")  # KIP-704
+HEEDS_SWITCH = Release(3, 9)
+"""From here on `unclean.leader.election.enable` counts, of topics and of the cluster; before, no controller reads it
+(`ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic`, KAFKA-12670)."""
 LAST_LEADER = Release(4, 1, 1)
 """From here on the last leader is known while nobody leads, whatever the ISR."""
 
@@ -48,18 +51,19 @@ def acceptable_brokers(
     return frozenset(brokers - (set(offline_directories) if release >= Release(3, 7) else set()))
 
 
-def election_kind(cause: str, *, topic_allows_unclean: bool) -> ElectionKind:
+def election_kind(release: Release, cause: str, *, topic_allows_unclean: bool) -> ElectionKind:
     """The kind of election a cause brings (3.2 on).
 
     `reassignment`, `preferred` (request or balancer), `unclean` (request, or the periodic pass of 3.9) are
-    fixed; `broker` (fenced, unfenced, shut down, directory), `alter_partition`, `cancel` follow the topic.
+    fixed; `broker` (fenced, unfenced, shut down, directory), `alter_partition`, `cancel` follow the topic from 3.9 on
+    (KAFKA-12670).
     """
     fixed = {"reassignment": ElectionKind.ONLINE, "preferred": ElectionKind.PREFERRED, "unclean": ElectionKind.UNCLEAN}
     if cause in fixed:
         return fixed[cause]
     if cause not in ("broker", "alter_partition", "cancel"):
         raise ValueError(f"Unknown cause {cause!r}; expected one of {[*fixed, 'broker', 'alter_partition', 'cancel']}")
-    return ElectionKind.UNCLEAN if topic_allows_unclean else ElectionKind.ONLINE
+    return ElectionKind.UNCLEAN if topic_allows_unclean and release >= HEEDS_SWITCH else ElectionKind.ONLINE
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ def partition_change(
     """The record for a change of the partition, None if it would change nothing (3.0 on).
 
     In Kafka's order: complete a reassignment, fill the ELR, elect, bump the epoch for lost replicas, write.
-    `topic_allows_unclean` matters to 3.0-3.1 only, where it is not part of the kind.
+    `topic_allows_unclean` matters to 3.0-3.1 only, where it is not part of the kind; controllers of these set it for no
+    topic.
     """
     release, kind = settings.release, ElectionKind(kind)
     if release < Release(3):
@@ -324,15 +329,13 @@ def requested_election(
     partition: PartitionRegistration,
     acceptable: Collection[int],
     kind: ElectionKind,
-    *,
-    topic_allows_unclean: bool = False,
 ) -> PartitionChangeRecord | None:
     """The record of an election that is asked for, 3.0 on; None if it changes nothing. What 3.0 does: see
     `kraft_elect_request`."""
     if settings.release >= Release(3, 1):
         return partition_change(settings, partition, acceptable, kind)
-    unclean = topic_allows_unclean or kind == ElectionKind.UNCLEAN
-    return partition_change(settings, partition, acceptable, ElectionKind.PREFERRED, topic_allows_unclean=unclean)
+    is_unclean = kind == ElectionKind.UNCLEAN
+    return partition_change(settings, partition, acceptable, ElectionKind.PREFERRED, topic_allows_unclean=is_unclean)
 
 
 def kraft_elect_request(
@@ -340,18 +343,16 @@ def kraft_elect_request(
     partition: PartitionRegistration,
     acceptable: Collection[int],
     election_type: str,
-    *,
-    topic_allows_unclean: bool = False,
 ) -> ElectionAnswer:
     """The answer to an election request, 3.0 on.
 
-    3.0 always tries to move to the preferred replica, goes unclean if the topic allows it, and answers
-    LEADER_NOT_AVAILABLE; only from 3.1 on does it answer that no election was needed.
+    3.0 always tries to move to the preferred replica, and answers LEADER_NOT_AVAILABLE; only from 3.1 on does it answer
+    that no election was needed.
     """
     kind = ElectionKind(election_type)
     if kind == ElectionKind.ONLINE:
         raise ValueError("Nobody can ask for an ONLINE election; expected PREFERRED or UNCLEAN")
-    change = requested_election(settings, partition, acceptable, kind, topic_allows_unclean=topic_allows_unclean)
+    change = requested_election(settings, partition, acceptable, kind)
     if settings.release < Release(3, 1):
         refusal = "LEADER_NOT_AVAILABLE" if partition.leader == NO_LEADER else "NONE"
     else:

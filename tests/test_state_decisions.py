@@ -47,17 +47,18 @@ def test_isr_changes_of_leaders(case: str) -> None:
 @pytest.mark.parametrize(
     ("isr", "elr", "leader", "verdict"),
     [
-        ((), (1, 2, 3), 3, HOLDS),
-        ((), (1, 2), 3, VIOLATED),  # it is not eligible
+        ((), (1, 2, 3), 3, VIOLATED),
+        ((), (1, 2), 3, VIOLATED),
         ((), (1, 2, 3), 4, VIOLATED),
-        ((1,), (3,), 3, VIOLATED),  # somebody is in sync: who is eligible does not lead
+        ((1,), (3,), 3, VIOLATED),
+        ((), (1, 2, 3), 1, HOLDS),
         ((), (1, 2, 3), -1, HOLDS),
     ],
 )
-def test_an_added_replica_may_lead_if_it_is_eligible_still(
+def test_an_added_replica_does_not_lead_yet(
     isr: tuple[int, ...], elr: tuple[int, ...], leader: int, verdict: str
 ) -> None:
-    """3 and 4 are added; 3 had been taken away while it was eligible (KIP-966)."""
+    """3 and 4 are added; 3, which had been taken away, may be eligible still (KIP-966), but has no directory yet."""
     before = StoredState(-1, 5, isr, 7, replicas=(1, 2), elr=elr)
     after = StoredState(leader, 6, (leader,) if leader >= 0 else isr, 8, replicas=(3, 4, 1, 2))
     judgement = assignment_change(KRAFT, before, after)

@@ -263,13 +263,12 @@ def _kraft(
         unclean_shutdown=tuple(row.get("unclean_shutdown") or ()),
     )
     done = apply_change(before, partition_change(config, before, online, kind, asked or requested))
-    return (done.leader, done.isr) if done.leader != NO_LEADER else None
+    return (done.leader, done.isr) if done.leader in old else None  # see `fails_to_add`
 
 
 def _reassignments(row: Row) -> Iterator[RequestedChange]:
     """What a KRaft change asked for that is a step of a reassignment, other than its end: it was cancelled, so that
-    those that stay need not be in sync; or it begins, and adds a replica that had been taken away, but is an eligible
-    leader replica still (KIP-966)."""
+    those that stay need not be in sync; or it begins, and its order of the replicas counts."""
     new, old = tuple(row["replicas"]), row["replicas_before"]
     if not set(old) <= set(new):
         remaining = tuple(replica for replica in row["isr_before"] if replica in new)

@@ -17,6 +17,7 @@ from udfs.kafka.kraft_elections import (
     HEEDS_SWITCH,
     acceptable_brokers,
     election_kind,
+    fails_to_add,
     kraft_elect_request,
     kraft_new_partition,
     partition_change,
@@ -183,7 +184,10 @@ class KraftController:
         acceptable = self._acceptable(removing=removing, adding=adding)
         kind = election_kind(self.config.release, cause, topic_allows_unclean=self._allows_unclean(name))
         record = partition_change(self.config, self.partitions[name], acceptable, kind, requested)
-        self._write(name, record, records)
+        if cause == "reassignment" and fails_to_add(self.partitions[name], record):
+            records.errors.append((name, "UNKNOWN_SERVER_ERROR"))
+        else:
+            self._write(name, record, records)
 
     def _write(self, name: str, record: PartitionChangeRecord | None, records: Records) -> None:
         """A record, if there is one."""

@@ -365,6 +365,13 @@ def kraft_elect_request(
     return ElectionAnswer(error, after.leader, after.isr, after.leader_epoch - partition.leader_epoch)
 
 
+def fails_to_add(partition: PartitionRegistration, change: PartitionChangeRecord | None) -> bool:
+    """Whether a reassignment fails instead of writing this (UNKNOWN_SERVER_ERROR, 3.7 on): it elects a replica that it
+    adds. One that was taken away stays an eligible leader replica (KIP-966), but has no directory until it is
+    assigned (`ReplicationControlManager.LeaderAcceptor`)."""
+    return change is not None and change.leader not in (None, NO_LEADER, *partition.replicas)
+
+
 def kraft_new_partition(
     release: Release,
     assigned: Sequence[int],

@@ -100,9 +100,6 @@ def replica_removal(cluster: Cluster, before: StoredState, after: StoredState) -
 def assignment_change(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """KRaft's steps of a reassignment: one adds replicas, not yet in the ISR; another takes replicas away, from the ISR
     and the leadership as well.
-
-    With nobody in the ISR, a replica that is added may lead at once if it is an eligible leader replica still: what a
-    reassignment takes away stays one (KIP-966).
     """
     if not cluster.kraft or before.replicas is None or after.replicas is None or before.replicas == after.replicas:
         return None
@@ -111,8 +108,7 @@ def assignment_change(cluster: Cluster, before: StoredState, after: StoredState)
     if missing := gap(before, after):
         return unknown(expected, *missing)
     actual = f"{list(before.replicas)}, then {list(after.replicas)} with leader {after.leader}, ISR {list(after.isr)}"
-    lingering = set() if before.isr else new & {*before.elr}
-    keeps_apart = not (new and old) and not ((new | old) - lingering) & {*after.isr, after.leader}
+    keeps_apart = not (new and old) and not (new | old) & {*after.isr, after.leader}
     return judge(keeps_apart, expected, actual)
 
 

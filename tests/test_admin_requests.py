@@ -74,7 +74,7 @@ def test_a_dead_target_is_refused() -> None:
 def test_a_proposal_in_the_tools_json() -> None:
     """Three brokers, two replicas, start 1: the second is one further for each lap (AdminUtils)."""
     present = [Partition("a", n, (1, 2), (1, 2), 1, 0) for n in range(2)]
-    proposed = generate(present, [3, 2, 1], start_index=1)
+    proposed = generate(Release(4), present, [3, 2, 1], start_index=1)
     assert plan_json(Release(2, 4), proposed) == {
         "version": 1,
         "partitions": [
@@ -83,6 +83,20 @@ def test_a_proposal_in_the_tools_json() -> None:
         ],
     }
     assert "log_dirs" not in str(plan_json(Release(1), proposed))
+
+
+def test_a_proposal_of_4_1_is_striped() -> None:
+    """The second replica is the one after the first, and each partition begins one further (StripedReplicaPlacer)."""
+    present = [Partition("a", n, (1, 2), (1, 2), 1, 0) for n in range(3)]
+    proposed = generate(Release(4, 1), present, [3, 2, 1], start_index=1)
+    assert [partition.replicas for partition in proposed] == [(2, 3), (3, 1), (1, 2)]
+
+
+def test_an_addition_that_would_lead_fails() -> None:
+    """3 was taken away, but is an eligible leader replica still (KIP-966): it has no directory yet."""
+    controller = Controller(Release(4, 1), True, frozenset({2, 3}), registered=frozenset({1, 2, 3}), elr_enabled=True)
+    lost = Partition("a", 0, (1, 2), (), -1, 7, elr=(1, 3), min_isr=2)
+    assert execute(controller, lost, [3, 1, 2]) == ([], "UNKNOWN_SERVER_ERROR")
 
 
 def test_how_far_a_plan_is() -> None:

@@ -120,11 +120,11 @@ def generate_text(
     partitions, unknown = partitions_of(snapshot, topic)
     if unknown:
         raise BadInput(f"The assignment of {', '.join(unknown[:3])} is in no line; name topics with --topic.")
+    release = snapshot.state.tool.release
     try:
-        proposed = generate(partitions, sorted({*brokers}.difference(absent)), start_index)
+        proposed = generate(release, partitions, sorted({*brokers}.difference(absent)), start_index)
     except ValueError as error:
         raise BadInput(f"{error}{_absent_in_words(snapshot, absent)}.") from None
-    release = snapshot.state.tool.release
     current, plan = (json.dumps(plan_json(release, p), separators=(",", ":")) for p in (partitions, proposed))
     text = f"Current partition replica assignment\n{current}\n\nProposed partition reassignment configuration\n{plan}\n"
     return text, absent

@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 
 from schemas.kafka_values import NO_LEADER
 from udfs.kafka.elections import Choice, ElectionAnswer, elect_offline, elect_preferred, zk_elect_request
-from udfs.kafka.kraft_elections import acceptable_brokers, kraft_elect_request, partition_change
+from udfs.kafka.kraft_elections import acceptable_brokers, fails_to_add, kraft_elect_request, partition_change
 from udfs.kafka.kraft_partition import ControllerConfig, PartitionRegistration, RequestedChange, apply_change
-from udfs.kafka.placement import place_rack_unaware
+from udfs.kafka.placement import StripedBroker, place_rack_unaware, place_striped
 from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_lists
 from udfs.kafka.releases import ProtocolVersion, Release
 from udfs.kafka.zk_reassignment import KIP_455, ReassignmentStep, zk_reassign_trace
 
 LOG_DIRS = Release(1, 1)
 """From here on the tool's plans name log directories (KIP-113)."""
+STRIPED_PLANS = Release(4, 1)
+"""From here on it places as KRaft does."""
 WAITS = "it waits for replicas to catch up"
 
 
@@ -124,10 +126,13 @@ def _need_kraft_3(controller: Controller, requests: str) -> None:
         raise ValueError(f"Kafka {controller.release} with KRaft takes no {requests}")
 
 
-def generate(partitions: Sequence[Partition], brokers: Sequence[int], start_index: int) -> list[Partition]:
+def generate(
+    release: Release, partitions: Sequence[Partition], brokers: Sequence[int], start_index: int
+) -> list[Partition]:
     """The plan that `kafka-reassign-partitions --generate` proposes without racks: each topic placed anew over some
-    brokers, with the replication factor that it has. Kafka draws the start; ValueError for too few brokers, of the
-    first topic that has too few."""
+    brokers, with the replication factor that it has; from 4.1 on as KRaft places it (StripedReplicaPlacer). Kafka draws
+    the start, and striped each further number: here it is the start, too. ValueError for too few brokers, of the first
+    topic that has too few."""
     by_topic: dict[str, list[Partition]] = {}
     for partition in partitions:
         by_topic.setdefault(partition.topic, []).append(partition)
@@ -139,7 +144,12 @@ def generate(partitions: Sequence[Partition], brokers: Sequence[int], start_inde
             raise ValueError(
                 f"Topic {topic} has replication factor {replication_factor}, but there {there} to place it on"
             )
-        placed = place_rack_unaware(sorted(brokers), len(of_topic), replication_factor, start_index)
+        if release >= STRIPED_PLANS:
+            usable = [StripedBroker(broker) for broker in sorted(brokers)]
+            striped = place_striped(usable, len(of_topic), replication_factor, lambda bound: start_index % bound)
+            placed = dict(enumerate(striped))
+        else:
+            placed = place_rack_unaware(sorted(brokers), len(of_topic), replication_factor, start_index)
         for number, partition in enumerate(sorted(of_topic, key=lambda p: p.partition)):
             proposed.append(replace(partition, replicas=placed[number]))
     return proposed
@@ -201,12 +211,15 @@ def _kraft_steps(
     now, acceptable = partition.registration, controller.acceptable
     lists = kraft_reassign_lists(ReassignmentLists(now.replicas, now.adding, now.removing), target)
     begin = RequestedChange(replicas=lists.replicas, adding=lists.adding, removing=lists.removing)
-    config, steps = controller.config(partition.min_isr), []
+    config, steps = controller.config(partition.min_isr), list[ReassignmentStep]()
     for text, request in _kraft_requests(begin, _joining(partition, target, acceptable)):
         if request.isr is not None and now.leader not in controller.alive:
             break  # nobody to catch up with
         asked = request if request.isr is None else replace(request, isr=(*now.isr, *request.isr))
-        after = apply_change(now, partition_change(config, now, acceptable, "ONLINE", asked))
+        record = partition_change(config, now, acceptable, "ONLINE", asked)
+        if fails_to_add(now, record):
+            return steps, "UNKNOWN_SERVER_ERROR"
+        after = apply_change(now, record)
         if after != now:
             done = ", which completes it" if not after.adding and not after.removing else ""
             steps.append(ReassignmentStep(f"{text}{done}", after.replicas, after.leader, after.isr, after.leader_epoch))

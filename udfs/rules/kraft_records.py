@@ -42,6 +42,7 @@ from udfs.rules.kraft_quorum_values import (
 )
 from udfs.rules.kraft_results import created_topics, deleted_topics, partition_results
 from udfs.rules.printed import BALANCED
+from udfs.rules.regex import late
 
 _WORDINGS: Mapping[str, tuple[str, str]] = {  # words that imply a field -> the field and its value
     "initial RegisterBrokerRecord for": ("kind", "new"),
@@ -83,9 +84,13 @@ def record_names(text: str) -> dict[str, Any]:
     return {"records": json.dumps(re.findall(r"ApiMessageAndVersion\((\w+)\(", text))}
 
 
+_EVENT = late(r"([\w-]+(?:\[.*\])?)(?:\((\w+)\))?")
+
+
 def event(text: str) -> dict[str, Any]:
-    """A controller event: `alterPartition`, up to 3.1 `alterIsr(735877098)`."""
-    name, _, identity = text.rstrip(")").partition("(")
+    """A controller event: `alterPartition`, up to 3.1 `alterIsr(735877098)`, of a snapshot
+    `handleLoadSnapshot[snapshotId=OffsetAndEpoch[offset=640, epoch=8]]`."""
+    name, identity = _EVENT.findall(text)[0]
     return {"event": name, **({"event_identity": identity} if identity else {})}
 
 
@@ -201,7 +206,7 @@ READERS: Mapping[str, tuple[str, Callable[[str], Mapping[str, Any]]]] = {  # kin
     "new_controller": (r"-?\d+|\(none\)", new_controller),
     "candidate_key": (r"\d+|ReplicaKey\(.*?\)", candidate_key),
     "controller_node": (r".*", controller_node),
-    "event": (r"[\w-]+(?:\[[^\]]*\])?(?:\(\w+\))?", event),
+    "event": (r"[\w-]+(?:\[(?:[^\[\]]|\[[^\[\]]*\])*\])?(?:\(\w+\))?", event),
     "context": (r"[\w-]+(?:\[[^\]]*\])?", context),
     "config_resource": (r"\(.*?\)", config_resource),
     "created_topics": (r"CreatableTopic\(.*", created_topics),

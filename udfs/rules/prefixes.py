@@ -48,7 +48,7 @@ _PATTERNS = tuple(
         r"\[ControllerRegistrationManager id=(?P<node>\d+) incarnation=[\w-]+\]",
         r"\[(?:KRaftMigrationDriver id|\w+ controller id)=(?P<controller_id>\d+)\]",
         # KRaft 3.4; from 3.5 on `[MetadataLoader id=3]`, `[DynamicConfigPublisher broker id=3]`
-        r"\[[A-Z]\w+ nodeType=broker id=(?P<broker_id>\d+)\]|\[MetadataLoader (?P<node>\d+)\]",
+        r"\[[A-Z]\w+ nodeType=broker id=(?P<broker_id>\d+)\]|\[(?:MetadataLoader|SnapshotGenerator) (?P<node>\d+)\]",
         r"\[[A-Z]\w+ nodeType=controller id=(?P<controller_id>\d+)\]",
         r"\[\w+ (?:id|nodeId)=(?P<node>\d+)\]",
         r"\[(?:MetadataLog|RaftLog) partition=[\w-]+(?:, nodeId=(?P<node>\d+))?\]",

@@ -72,7 +72,7 @@ RULES: tuple[Rule, ...] = (
             "kafka.server.metadata.BrokerMetadataPublisher",
         ),
         text=(
-            "Updating <?cluster?><?topic <topic>?><?<entity_type:entity_type> <entity:word>?><? with new?> "
+            "Updating <?cluster?><?topic <topic>?><?<entity_type:entity_type> <entity:text>?><? with new?> "
             "configuration : <config:rest>"
         ),
         sample=(

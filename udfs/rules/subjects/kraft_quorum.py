@@ -329,7 +329,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "raft_election_lost",
         CLIENT,
-        text=("Insufficient remaining votes to become candidate. Current epoch election state is <election:text>. "),
+        text=(
+            "Insufficient remaining votes to become candidate. Current epoch election state is <election:text>.<? ?>"
+        ),
         sample=(
             "[RaftManager id=101] Insufficient remaining votes to become candidate. Current epoch election "
             "state is EpochElection(voterStates={}). "
@@ -620,9 +622,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "raft_kraft_version_appended",
         ("org.apache.kafka.raft.LeaderState",),
-        text="Appended kraft.version <kraft_version:int> to the batch accumulator",
-        sample="[RaftManager id=101] Appended kraft.version 1 to the batch accumulator",
-        reads={"kraft_version": "1"},
+        text="Appended kraft.version <kraft_version:word> to the batch accumulator",
+        sample="[RaftManager id=101] Appended kraft.version KRAFT_VERSION_1 to the batch accumulator",
+        reads={"kraft_version": "KRAFT_VERSION_1"},
         since="4.1.0",
     ),
     Rule(
@@ -648,15 +650,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "raft_kraft_version_unsupported",
         ("org.apache.kafka.raft.LeaderState",),
-        text="Not all voters support kraft version <kraft_version:int>: <voters:rest>",
+        text="Not all voters support kraft version <kraft_version:word>: <voters:rest>",
         sample=(
-            "[RaftManager id=101] Not all voters support kraft version 1: "
+            "[RaftManager id=101] Not all voters support kraft version KRAFT_VERSION_1: "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
             "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
             " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
         ),
         reads={
-            "kraft_version": "1",
+            "kraft_version": "KRAFT_VERSION_1",
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
                 "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
@@ -768,9 +770,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "raft_voters_not_updated",
         ("org.apache.kafka.raft.internals.UpdateVoterHandler",),
-        text="Unable to read the current voter set with kraft version <kraft_version:int>",
-        sample="[RaftManager id=101] Unable to read the current voter set with kraft version 1",
-        reads={"kraft_version": "1"},
+        text="Unable to read the current voter set with kraft version <kraft_version:word>",
+        sample="[RaftManager id=101] Unable to read the current voter set with kraft version KRAFT_VERSION_1",
+        reads={"kraft_version": "KRAFT_VERSION_1"},
         since="4.1.0",
     ),
     Rule(

@@ -245,15 +245,16 @@ RULES: tuple[Rule, ...] = (
         "raft_log_truncated",
         CLIENT,
         text=(
-            "Fully truncated the log at (<log_end_offset:int>, <last_epoch:int>) after downloading snapshot "
-            "<snapshot:text> from leader <raft_leader:int>"
+            "Fully truncated the log at (LogOffsetMetadata(offset=<log_end_offset:int>, metadata=<_:text>), "
+            "<last_epoch:int>) after downloading snapshot <snapshot:text> from leader <raft_leader:int>"
         ),
         sample=(
-            "[RaftManager id=101] Fully truncated the log at (7, 7) after downloading snapshot "
+            "[RaftManager id=101] Fully truncated the log at (LogOffsetMetadata(offset=640, metadata="
+            "Optional[(segmentBaseOffset=640,relativePositionInSegment=0)]), 7) after downloading snapshot "
             "OffsetAndEpoch(offset=640, epoch=8) from leader 102"
         ),
         reads={
-            "log_end_offset": "7",
+            "log_end_offset": "640",
             "last_epoch": "7",
             "snapshot": "OffsetAndEpoch(offset=640, epoch=8)",
             "raft_leader": "102",

@@ -16,6 +16,7 @@ from udfs.rules.parsing import find_rule, read_message, split_prefix
 STATE_CHANGE = "state.change.logger"
 CONTROLLER = "kafka.controller.KafkaController"
 PARTITION = "kafka.cluster.Partition"
+QUORUM_CONTROLLER = "org.apache.kafka.controller.QuorumController"
 
 READ: dict[str, tuple[str, str, dict[str, Any]]] = {  # logger, message -> what must be read; None: must not be there
     "0.8: ISR of two, followed by a field": (
@@ -160,6 +161,29 @@ READ: dict[str, tuple[str, str, dict[str, Any]]] = {  # logger, message -> what 
         "Partition [test-3-2,0] on broker 1: Shrinking ISR for partition [test-3-2,0] from 1,2 to 1",
         {"topic": "test-3-2", "partition": 0, "isr": [1], "old_isr": "1,2"},
     ),
+    "3.0: parentheses in an event's name, and its identity behind": (
+        QUORUM_CONTROLLER,
+        "[Controller 101] Processed handleSnapshot[snapshotId=OffsetAndEpoch(offset=640, epoch=8)](735877098) in 35 us",
+        {"event": "handleSnapshot[snapshotId=OffsetAndEpoch(offset=640, epoch=8)]", "event_identity": "735877098"},
+    ),
+    "4.1: brackets in an event's brackets": (
+        QUORUM_CONTROLLER,
+        "[QuorumController id=101] handleLoadSnapshot[snapshotId=OffsetAndEpoch[offset=640, epoch=8]]: event failed "
+        "with RejectedExecutionException in 35 microseconds. Exception message: null",
+        {"event": "handleLoadSnapshot[snapshotId=OffsetAndEpoch[offset=640, epoch=8]]", "event_identity": None},
+    ),
+    "3.4: a prefix with a bare id": (
+        "org.apache.kafka.image.publisher.SnapshotGenerator",
+        "[SnapshotGenerator 101] Creating new KRaft snapshot file snapshot 00000000000000000640-0000000008 because we "
+        "have waited at least 60 minute(s).",
+        {"node": 101, "snapshot": "00000000000000000640-0000000008"},
+    ),
+    "a consumer group with a blank": (
+        "kafka.server.metadata.DynamicConfigPublisher",
+        "[DynamicConfigPublisher broker id=4] Updating group pay in (2) with new configuration : "
+        "consumer.session.timeout.ms -> 45000",
+        {"entity": "pay in (2)", "config": "consumer.session.timeout.ms -> 45000", "topic": None},
+    ),
 }
 
 RELEASES: dict[str, tuple[list[tuple[str, str]], str]] = {  # lines of one file -> the releases that write all of them
@@ -192,7 +216,7 @@ RELEASES: dict[str, tuple[list[tuple[str, str]], str]] = {  # lines of one file 
         "2.4.0..2.5.1",
     ),
     "a text that is still written": (
-        [("org.apache.kafka.controller.QuorumController", "[QuorumController id=1] Performing controller activation.")],
+        [(QUORUM_CONTROLLER, "[QuorumController id=1] Performing controller activation.")],
         "3.6.0..",
     ),
 }

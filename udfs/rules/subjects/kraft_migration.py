@@ -557,7 +557,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_migration_write_rejected",
         CONTROLLER,
-        text="Cannot run write operation <event:word> in pre-migration mode. Returning NOT_CONTROLLER.",
+        text="Cannot run write operation <event:event> in pre-migration mode. Returning NOT_CONTROLLER.",
         sample=(
             "[QuorumController id=101] Cannot run write operation createTopics in pre-migration mode. "
             "Returning NOT_CONTROLLER."

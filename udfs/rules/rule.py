@@ -204,16 +204,29 @@ class Rule:
         """The same with a group for each value, also for those that are not captured."""
         return self._compiled(unnamed="")
 
+    @cached_property
+    def may_end_bare(self) -> int:
+        """Where in the text the literal ends whose last blank may be missing; -1 if there is none.
+
+        Behind it stands only a value that may be empty, and journald cuts blanks off at the end of a line.
+        """
+        *_, before, last = (None, *self.pieces())
+        is_bare = before and before["literal"] and before["literal"].endswith(" ") and last and last["name"]
+        return before.end() if before and is_bare and last and re.fullmatch(self.kind_of(last).pattern, "") else -1
+
     def _compiled(self, unnamed: str) -> re.Pattern[bytes]:
         parts = []
         for m in self.pieces():
             if m["name"]:
                 parts.append(f"({unnamed if m['name'] == '_' else ''}{self.kind_of(m).pattern})")
             elif m["literal"]:
-                first, rest = ("", m["literal"]) if parts else (m["literal"][0], m["literal"][1:])
+                text = m["literal"][:-1] if m.end() == self.may_end_bare else m["literal"]
+                first, rest = ("", text) if parts else (text[:1], text[1:])
                 parts.append(
                     (f"[{first.upper()}{first.lower()}]" if first.isalpha() else re.escape(first)) + re.escape(rest)
                 )
+                if m.end() == self.may_end_bare:
+                    parts.append(r"(?: |\Z)")
             else:
                 parts.append("(?:" if m[0] == "<?" else ")?")
         return re.compile("".join(parts).encode(), re.DOTALL)
@@ -225,7 +238,8 @@ class Rule:
         for i, m in enumerate(self.pieces()):
             depth += (m[0] == "<?") - (m[0] == "?>")
             if m["literal"] and not depth:
-                texts.append(m["literal"][i == 0 :].encode())  # the case of the first letter may vary
+                text = m["literal"][:-1] if m.end() == self.may_end_bare else m["literal"]
+                texts.append(text[i == 0 :].encode())  # the case of the first letter may vary
         return max(texts, key=len)
 
     @cached_property

@@ -75,6 +75,14 @@ zombie | 1 | 16:00:00 | leader_and_isr_stale_controller_epoch | 2 | 6 | | |
 moved | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 9 | | |
 moved | 100 | 13:59:00 | kraft_controller_active | 100 | 2 | | |
 moved | 1 | 14:00:00 | leader_and_isr_request_received | 100 | 2 | | |
+# 100 led epoch 2, and claims it once more as it starts, with a longer log; formatted anew it begins with a short one
+again | 100 | 10:00:00 | kraft_controller_elected | 100 | 2 | | | next_write_offset=1
+again | 102 | 10:02:00 | kraft_controller_elected | 102 | 4 | | | next_write_offset=518
+again | 100 | 10:04:00 | kraft_controller_elected | 100 | 2 | | | next_write_offset=517
+older | 100 | 10:00:00 | kraft_controller_elected | 100 | 2 | | | committed_offset=-1
+older | 100 | 10:04:00 | kraft_controller_elected | 100 | 2 | | | committed_offset=516
+other | 100 | 10:00:00 | kraft_controller_elected | 100 | 2 | | | next_write_offset=518
+other | 100 | 10:04:00 | kraft_controller_elected | 100 | 2 | | | next_write_offset=1
 # the storage of a KRaft node is formatted anew
 formatted | 1 | 10:00:00 | kraft_controller_created | 1 | | | | cluster_id=A
 formatted | 1 | 10:00:01 | kraft_controller_elected | 1 | 1 | | |
@@ -107,6 +115,7 @@ def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> N
         "mixed": [],
         "renumbered": [micros("2026-11-04 10:00:00")],
         "often": [micros("12:00:00"), micros("14:00:00")],
+        "other": [micros("10:04:00")],
         "restored": [micros("12:00:00"), micros("14:00:00")],
         "wiped": [micros("14:00:00")],
     }
@@ -159,6 +168,10 @@ apart   | y       | 1       | 11:30:00 | controller_elected | 1 | 1 |
 # two lines about one election, and a controller that reports a minute late
 late    | c       | 0       | 10:00:00 | controller_elected | 0 | 4 |
 late    | c       | 1       | 10:00:50 | controller_elected | 1 | 4 |
+# a controller of KRaft claims its epoch once more as it starts
+again   | c       | 100     | 10:00:00 | kraft_controller_elected | 100 | 2 | next_write_offset=1
+again   | c       | 102     | 10:02:00 | kraft_controller_elected | 102 | 4 | next_write_offset=518
+again   | c       | 100     | 10:04:00 | kraft_controller_elected | 100 | 2 | next_write_offset=517
 """
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.observations import number_of
 from jobs.timelines.zk_registrations import to_printed_epochs
 from udfs.reconstruct.incarnations import MAX_CLOCK_DIFFERENCE_US, incarnation_starts
 
@@ -91,11 +92,21 @@ def _with_clock(lines: DataFrame) -> DataFrame:
 def _repeated_elections(lines: DataFrame) -> DataFrame:
     """Lines with `clock` -> signs: a controller was elected with an epoch that elections of this clock had reached; in
     KRaft, whose quorum never counts back, any node's long ago."""
-    elections = lines.where(F.col("event_type").isin(*_ELECTIONS)).where("controller_epoch IS NOT NULL")
+    elections = _without_claims_again(lines.where(F.col("event_type").isin(*_ELECTIONS)))
     of_all = _of_all_nodes(elections.where("event_type = 'kraft_controller_elected'"), "controller_epoch")
     of_clock = _with_line_before(elections, "controller_epoch", "clock")
     repeated = of_clock.where(F.col("at_us") - F.col("after") > _MINUTE_US).unionByName(of_all)
     return repeated.where(F.col("controller_epoch") <= F.col("before")).select(*_SIGN)
+
+
+def _without_claims_again(elections: DataFrame) -> DataFrame:
+    """Elections -> those with an epoch, but for a KRaft controller's that was elected with it before, and whose log has
+    grown since: its process ended, and as it starts it is resigned, but claims to be active (seen in 3.8.1)."""
+    offset = F.coalesce(number_of("next_write_offset"), number_of("committed_offset"))
+    of_epoch = Window.partitionBy("cluster", "node_id", "controller_epoch").orderBy("at", "line", "file_id")
+    is_again = (F.col("event_type") == "kraft_controller_elected") & (offset > F.lag(offset).over(of_epoch))
+    known = elections.where("controller_epoch IS NOT NULL").withColumn("is_again", F.coalesce(is_again, F.lit(False)))
+    return known.where("NOT is_again").drop("is_again")
 
 
 def _other_ids(lines: DataFrame, of: str) -> DataFrame:

@@ -204,7 +204,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "raft_vote_request",
         CLIENT,
-        text="Vote request VoteRequestData<request:vote> with epoch <raft_epoch:int> is <result:word>",
+        text="Vote request VoteRequestData<request:vote><? with epoch <raft_epoch:int>?> is <result:word>",
         sample=(
             "[RaftManager id=101] Vote request VoteRequestData(clusterId='d8FgH1jKLm-NoPq_RsTu5w', "
             "voterId=101, topics=[TopicData(topicName='__cluster_metadata', "
@@ -221,7 +221,7 @@ RULES: tuple[Rule, ...] = (
             "raft_epoch": "8",
             "result": "granted",
         },
-        since="3.0.0",
+        since="2.8.0",
     ),
     Rule(
         "raft_fetch_failed",

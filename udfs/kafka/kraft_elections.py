@@ -276,10 +276,11 @@ def _last_known(
     version, wrote members as without the mode, too, except over the one last leader while nobody leads.
     """
     before, leads = partition.last_known_elr, (partition.leader if leader is None else leader) != NO_LEADER
+    empties = isr == () and before != (partition.leader,)
     if not settings.last_known_leader:
         return target.last_known_elr
     if settings.release < Release(3, 8):
-        if settings.elr_enabled and isr == ():
+        if settings.elr_enabled and empties:
             return (partition.leader,)
         return before if len(before) == 1 and not leads else target.last_known_elr
     if not settings.elr_enabled:
@@ -288,7 +289,7 @@ def _last_known(
         if leader == NO_LEADER and not before:
             return (partition.leader,)
         return before if leader is None or leader == NO_LEADER else ()
-    if isr == ():
+    if empties:
         return (partition.leader,)
     return () if leads else before
 

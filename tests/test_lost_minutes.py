@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from jobs.nightly.inputs import DerivationInputs
+from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.known_spans import to_known_spans
 from jobs.timelines.lost_minutes import collect_lost_minutes, to_losses, to_silences, without_holes
 from jobs.timelines.states.controller_steps import to_logged_spans
@@ -17,8 +22,6 @@ from tests.conftest import instant
 from udfs.logs.lost_minutes import LEAST_SILENCE, LineGap, LostMinutes, holes_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from tests.conftest import Frame, Same
 
 SECOND = 1_000_000
@@ -160,6 +163,20 @@ def test_of_a_traced_cluster_each_leader_epoch_is_in_some_line(frame: Frame) -> 
     lines, none = frame(EVENTS, SKIPPED), frame(CONTROLLER_TIMELINE, "cluster")
     assert clock(to_losses(lines, none, ["skips", "whole", "anew", "others"])) == [("skips", "10:01:00", "10:03:00")]
     assert clock(to_losses(lines, none)) == []
+
+
+def test_leader_epochs_may_be_in_no_line_where_requests_are_not_logged_or_in_kraft(frame: Frame) -> None:
+    lines = frame(EVENTS, SKIPPED).where("cluster = 'skips'")
+    kinds = {
+        "traced": EvidenceKinds(kraft=False, dumps=False),
+        "info": EvidenceKinds(kraft=False, dumps=False, requests=False),
+        "kraft": EvidenceKinds(dumps=False),
+    }
+    named = [lines.withColumn("cluster", F.lit(name)) for name in kinds]
+    inputs = DerivationInputs(cast("Any", None), tuple(kinds), measures_clocks=False)
+    of_clusters = {"_all_events": reduce(DataFrame.unionByName, named), "kinds_by_cluster": kinds}
+    inputs.__dict__.update(of_clusters, controllers=frame(CONTROLLER_TIMELINE, "cluster"))
+    assert inputs.lost_minutes.keys() == {"traced"}
 
 
 def test_what_tells_that_lines_are_missing(frame: Frame) -> None:

@@ -135,9 +135,10 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
     ),
     "in a loop: each process that starts dies before it is back": (
         [("gone fenced", 19, 10), ("raft_log_snapshots_initialized", 30, 10), ("raft_thread_starting", 30.5, 30.4),
-         ("raft_thread_starting", 30.6, 30.5), ("raft_log_snapshots_initialized", 40, 31),
-         ("raft_thread_starting", 40.5, 40.4), ("raft_log_snapshots_initialized", 60, 41), ("back", 62),
-         ("gone fenced", 80, 78)],
+         ("raft_thread_starting", 30.6, 30.5), ("broker_starting", 30.7, 30.6),
+         ("raft_log_snapshots_initialized", 40, 31), ("raft_thread_starting", 40.5, 40.4),
+         ("broker_starting", 40.7, 40.6), ("raft_log_snapshots_initialized", 60, 41),
+         ("broker_starting", 60.5, 60.4), ("back", 62), ("gone fenced", 80, 78)],
         ["crashed 19 62 19 30 10 restarts 2 60", "None 80 None 80 None 78"],
     ),
 }  # fmt: skip

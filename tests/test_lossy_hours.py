@@ -46,7 +46,7 @@ LOST = ("leaders 1", "done", "done", "skipped")
 def test_more_partitions_than_announced_show_lost_lines(frame: Frame, same: Same) -> None:
     """From 11:00 on five announcements are lost, from 12:00 on four. Lines before the first announcement tell nothing,
     nor do announcements with too few lines: the broker may have failed, or the log have a hole."""
-    rows = lines(1, 10, "done", "done", *ANNOUNCED, "leaders 9", "done", *ANNOUNCED)
+    rows = lines(1, 10, "done", "done", *ANNOUNCED, "leaders 9", "done", *ANNOUNCED, *ANNOUNCED)
     rows += lines(1, 11, *LOST, *LOST, *LOST) + lines(2, 11, *LOST, *ANNOUNCED, *LOST)
     rows += lines(1, 12, *LOST, *LOST, *LOST, *LOST)
     events = frame(EVENTS, f"{COLUMNS}\n{rows}")

@@ -51,7 +51,8 @@ def to_lossy_hours_of_kraft(events: DataFrame) -> DataFrame:
     ).select("cluster", "node_id", "file_id", "line", "at", is_announced.alias("is_announced"),
              number_of("partition_count").alias("count"))  # fmt: skip
     numbered = lines.withColumn("number", F.sum(F.col("is_announced").cast("int")).over(in_order))
-    by_announcement = numbered.where("number > 0").groupBy("cluster", "node_id", "file_id", "number")
+    # lines before the first one have none that they could be too many for
+    by_announcement = numbered.groupBy("cluster", "node_id", "file_id", "number")
     return (
         by_announcement.agg(
             F.max("count").alias("announced"), F.count_if(~F.col("is_announced")).alias("done"), F.min("at").alias("at")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from pyspark.sql import functions as F
 
 from jobs.findings.lost_lines import all_lossy_hours
@@ -14,10 +17,16 @@ from jobs.timelines.topics import INCARNATION
 from schemas.ingest import EVENTS
 from schemas.requests import CONTROL_REQUESTS
 from schemas.spark import IDS, INT, TEXT, TIME, struct
+from tests.conftest import run_over
+from tests.proofs.prove_degraded import thinned
+from tests.proofs.prove_metamorphic import logs_of, write
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tests.conftest import Frame, Same
 
+PACKED = Path(__file__).resolve().parents[1] / "data" / "captures" / "kraft-3.6.2-combined-chaos.tar.xz"
 COLUMNS = "node_id | file_id | line | at | logger | event_type | fields"
 LEADERS, FOLLOWERS = "kraft_local_leaders_summary", "kraft_local_followers_summary"
 STARTED, SKIPPED = "partition_leader_epoch_started", "become_follower_skipped_same_leader"
@@ -80,10 +89,10 @@ def test_what_follows_only_without_lost_lines_is_left_out(frame: Frame, same: Sa
     )
     # 1 says at 11:00:20 that it shrinks the ISR of u to itself
     noon = struct(topic=TEXT, broker=INT, at=TIME, isr=IDS)
-    said = frame(noon, "topic | broker | at | isr\nu | 1 | 11:00:20 | 1")
+    line = frame(noon, "topic | broker | at | isr\nu | 1 | 11:00:20 | 1")
     shrink = F.struct("broker", F.unix_micros("at").alias("at"), "isr")
     key = [F.lit(0).alias(name) if name != "topic" else F.col(name) for name in INCARNATION if name != "cluster"]
-    shrinks = said.select(F.lit("c").alias("cluster"), *key, F.array(shrink).alias("shrinks"))
+    shrinks = line.select(F.lit("c").alias("cluster"), *key, F.array(shrink).alias("shrinks"))
     same(
         without_inferred(states, hours, shrinks),
         """topic | partition_epoch
@@ -116,3 +125,17 @@ def test_hours_of_both_kinds_of_clusters_count(frame: Frame, same: Same) -> None
     assert of_kraft is not None
     same(of_kraft, "cluster | hour\nc | 11:00:00")
     assert all_lossy_hours(requests, facts(has_requests=False, is_lossy=False)) is None
+
+
+@pytest.mark.runs
+def test_a_night_over_logs_without_one_line_in_ten_infers_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Of the whole logs it infers that partitions lost their leaders; with lines lost two such states were false."""
+    with tarfile.open(PACKED) as files:
+        files.extractall(tmp_path, filter="data")
+    capture, logs = tmp_path / "kraft-3.6.2-combined-chaos", tmp_path / "logs"
+    write(logs, thinned(logs_of(capture), 10))
+    warehouse = run_over(spark, tmp_path / "warehouse", capture, logs).warehouse
+    states = warehouse.read("partition_timeline")
+    assert states.count() > 400
+    assert states.where("inferred AND leader = -1").count() == 0
+    assert warehouse.read("verdicts").where("verdict = 'violated'").count() == 0

@@ -139,29 +139,35 @@ term    | kraft | 101           | 3                | 10:03:00 |
 
 
 SKIPPED = """
-cluster | at       | node_id | event_type   | topic | partition | leader_epoch
+cluster | at       | node_id | event_type   | topic | partition | leader_epoch | leader
 # of leader epoch 4 there is no line; 5 is first seen at 10:03
-skips   | 10:00:00 | 1       | state_change | t     | 0         | 3
-skips   | 10:01:00 | 2       | state_change | t     | 0         | 3
-skips   | 10:03:00 | 1       | state_change | t     | 0         | 5
-skips   | 10:04:00 | 1       | state_change | t     | 0         | 6
+skips   | 10:00:00 | 1       | state_change | t     | 0         | 3 |
+skips   | 10:01:00 | 2       | state_change | t     | 0         | 3 |
+skips   | 10:03:00 | 1       | state_change | t     | 0         | 5 |
+skips   | 10:04:00 | 1       | state_change | t     | 0         | 6 |
 # another broker has it
-whole   | 10:00:00 | 1       | state_change | t     | 0         | 3
-whole   | 10:02:00 | 2       | state_change | t     | 0         | 4
-whole   | 10:03:00 | 1       | state_change | t     | 0         | 5
+whole   | 10:00:00 | 1       | state_change | t     | 0         | 3 |
+whole   | 10:02:00 | 2       | state_change | t     | 0         | 4 |
+whole   | 10:03:00 | 1       | state_change | t     | 0         | 5 |
 # the topic was created anew: 5 is of the one before
-anew    | 10:00:00 | 1       | state_change | t     | 0         | 5
-anew    | 10:03:00 | 1       | state_change | t     | 0         | 3
+anew    | 10:00:00 | 1       | state_change | t     | 0         | 5 |
+anew    | 10:03:00 | 1       | state_change | t     | 0         | 3 |
 # other partitions, and lines without one
-others  | 10:00:00 | 1       | state_change | t     | 0         | 3
-others  | 10:03:00 | 1       | state_change | t     | 1         | 5
-others  | 10:03:00 | 1       | state_change |       |           | 5
+others  | 10:00:00 | 1       | state_change | t     | 0         | 3 |
+others  | 10:03:00 | 1       | state_change | t     | 1         | 5 |
+others  | 10:03:00 | 1       | state_change |       |           | 5 |
+# while its topic is deleted, a partition has leader -2
+deleted | 10:00:00 | 1       | state_change | t     | 0         | 3 |
+deleted | 10:01:00 | 1       | state_change | t     | 0         | 0            | -2
+deleted | 10:03:00 | 1       | state_change | t     | 0         | 5 |
 """
 
 
 def test_of_a_traced_cluster_each_leader_epoch_is_in_some_line(frame: Frame) -> None:
     lines, none = frame(EVENTS, SKIPPED), frame(CONTROLLER_TIMELINE, "cluster")
-    assert clock(to_losses(lines, none, ["skips", "whole", "anew", "others"])) == [("skips", "10:01:00", "10:03:00")]
+    assert clock(to_losses(lines, none, ["skips", "whole", "anew", "others", "deleted"])) == [
+        ("skips", "10:01:00", "10:03:00")
+    ]
     assert clock(to_losses(lines, none)) == []
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.controllers import with_active
 from jobs.timelines.observations import LEADER_STARTED, number_of
+from schemas.kafka_values import LEADER_DURING_DELETE
 from schemas.spark import LONG, TEXT, struct
 from udfs.logs.lost_minutes import LEAST_SILENCE, LineGap, LostMinutes
 
@@ -48,10 +49,11 @@ def to_losses(events: DataFrame, controllers: DataFrame, traced: Collection[str]
     A broker says which leader epoch it had of a partition, and its last line about that has a lower one; from 3.9 on
     followers print the new one, which tells nothing. A controller repeats a broker's epoch, and no line of its
     registration has that. One that is active for longer than a period reports no period. Where requests are logged
-    (TRACE), each leader epoch of a partition is in some line.
+    (TRACE), each leader epoch of a partition is in some line, but for those of its deletion.
     """
     named = events.select("cluster", "node_id", "at", "file_id", "line", "event_type", "fields", "broker_id",
-                          "topic", "partition", "leader_epoch", F.unix_micros("at").alias("micros"))  # fmt: skip
+                          "topic", "partition", "leader", "leader_epoch",
+                          F.unix_micros("at").alias("micros"))  # fmt: skip
     parts = (
         _with_other_epochs(named),
         _with_unknown_registrations(named, controllers, events),
@@ -80,8 +82,10 @@ def _with_other_epochs(named: DataFrame) -> DataFrame:
 
 
 def _with_skipped_epochs(named: DataFrame) -> DataFrame:
-    """Losses of clusters in which no line has a leader epoch of a partition between two others."""
+    """Losses of clusters in which no line has a leader epoch of a partition between two others. As a topic is deleted
+    its controller raises them without a line: partitions that ever were are left out."""
     partition = ("cluster", "topic", "partition")
+    of_deletions = named.where(F.col("leader") == LEADER_DURING_DELETE).select(*partition).distinct()
     in_order = Window.partitionBy(*partition).orderBy("leader_epoch")
     return (
         named.where("topic IS NOT NULL AND partition IS NOT NULL AND leader_epoch IS NOT NULL")
@@ -89,6 +93,7 @@ def _with_skipped_epochs(named: DataFrame) -> DataFrame:
         .agg(F.min("micros").alias("until"), F.max("micros").alias("last"))
         .withColumns({"since": F.lag("last").over(in_order), "before": F.lag("leader_epoch").over(in_order)})
         .where("before < leader_epoch - 1 AND since < until")
+        .join(of_deletions, [*partition], "left_anti")
         .select("cluster", "since", "until")
     )
 

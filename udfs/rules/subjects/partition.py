@@ -259,22 +259,15 @@ RULES: tuple[Rule, ...] = (
         PARTITION,
         text=(
             "Unexpected offset in append to <tp>. First offset <first_offset:int> is less than log start offset "
-            "<log_start_offset:int>. Since this is the first record to be appended to the <replica_kind:letters>'s log, "
-            "will start the log from offset <_:int>."
+            "<log_start_offset:int>. Since this is the first record to be appended to the "
+            "<?follower?><?future replica?>'s log, will start the log from offset <_:int>."
         ),
         sample=(
             "[Partition pay-in-3 broker=4] Unexpected offset in append to pay-in-3. First offset 23 is less than "
             "log start offset 23. Since this is the first record to be appended to the future replica's log, will "
             "start the log from offset 23."
         ),
-        reads={
-            "topic": "pay-in",
-            "partition": 3,
-            "broker_id": 4,
-            "first_offset": "23",
-            "log_start_offset": "23",
-            "replica_kind": "future replica",
-        },
+        reads={"topic": "pay-in", "partition": 3, "broker_id": 4, "first_offset": "23", "log_start_offset": "23"},
         since="1.0.2",
     ),
     Rule(

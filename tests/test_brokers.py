@@ -49,17 +49,6 @@ first   | 10:06:00 | 2       | broker_registered_in_zk         |           | bro
 first   | 10:06:01 | 3       | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3
 first   | 10:07:00 | 2       | broker_registered_in_zk         |           | broker=2; broker_epoch=60
 first   | 10:07:01 | 3       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
-# of 1, which is the controller each time, only the controllers' log is there: what they read has its new epochs; 2 joins
-# within the second in which its epoch is printed, and an older list of a controller that was replaced says nothing
-epochs  | 10:00:00.1 | 1     | controller_context_broker_epochs |          | broker_epochs=Map(1 -> 20)
-epochs  | 10:00:00.2 | 1     | controller_context_live_brokers |           | live_brokers=Set(1)
-epochs  | 10:01:00 | 1       | controlled_shutdown_started     |           | broker=1
-epochs  | 10:01:30.1 | 1     | controller_context_broker_epochs |          | broker_epochs=Map(1 -> 44)
-epochs  | 10:01:30.2 | 1     | controller_context_live_brokers |           | live_brokers=Set(1)
-epochs  | 10:05:00 | 1       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2
-epochs  | 10:05:00.1 | 1     | broker_epochs_updated           |           | broker_epochs=Map(1 -> 44, 2 -> 60)
-epochs  | 10:06:00 | 1       | broker_epochs_updated           |           | broker_epochs=Map(1 -> 20, 2 -> 60)
-epochs  | 10:07:00 | 2       | controller_context_broker_epochs |          | broker_epochs=Map(1 -> 44, 2 -> 60)
 # lines are lost: that of 2's return, which it logs itself and a later list shows; that of 3's, which only the list
 # shows; and that of 1's end, which no later list has
 lost    | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2, 3, 4)
@@ -209,9 +198,6 @@ first   | 2      |       | 10:00:00 | 10:06:00 |            | session_expired |
 first   | 2      | 50    | 10:06:00 | 10:06:01 | returned   | session_expired |
 first   | 2      | 60    | 10:07:01 |          | returned   | |
 first   | 3      |       | 10:05:00.05 |       |            | |
-epochs  | 1      | 20    | 10:00:00.2 | 10:01:30.1 |        | controlled_shutdown | 10:01:00
-epochs  | 1      | 44    | 10:01:30.1 |        | returned   | |
-epochs  | 2      | 60    | 10:05:00 |          | new        | |
 lost    | 1      |       | 10:00:00 | 10:05:00 |            | session_expired |
 lost    | 2      |       | 10:00:00 | 10:01:00 |            | session_expired |
 lost    | 2      | 40    | 10:02:00 |          | returned   | |

@@ -92,7 +92,6 @@ def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame
     by_broker = Window.partitionBy("cluster", "broker").orderBy(*order)
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     behind = rows_behind(("cluster", "broker"), order)
-    has_grown = F.coalesce((F.col("how") == "cached") & (F.col("epoch") > F.col("most_epoch")), F.lit(False))
     changes = F.col("is_up").isNotNull()
 
     def next_of(which: Column, *names: str) -> Column:
@@ -101,7 +100,6 @@ def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame
     marked = transitions.withColumns(
         {
             "was_up": F.last("is_up", ignorenulls=True).over(before),
-            "most_epoch": F.max("epoch").over(before),
             "up_at": F.last(F.when(F.col("is_up"), F.col("at")), ignorenulls=True).over(before),
             "next_change": next_of(changes, "is_up", "how", "at"),
             "next_up_at": next_of(F.col("is_up"), "at")["at"],
@@ -109,7 +107,7 @@ def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame
         }
     )
     since_up = F.unix_micros("at") - F.unix_micros("up_at")
-    is_another = ((F.col("how") == "registered") | has_grown) & F.col("was_up") & (since_up > LATE_US)
+    is_another = (F.col("how") == "registered") & F.col("was_up") & (since_up > LATE_US)
     until_next = F.unix_micros("next_change.at") - F.unix_micros("at")
     is_bounced = (F.col("next_change.how") == "bounced") & (until_next <= NOTICED_US)
     is_of_next = F.unix_micros("next_registered_at") - F.unix_micros("next_up_at") <= LATE_US

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.findings.broker_signs import to_broker_signs, with_doubts
-from jobs.findings.replay import showing_elr, to_verdicts
+from jobs.findings.replay import showing_elr, to_completed, to_verdicts
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.kafka_releases import to_node_releases, to_process_releases, to_term_releases
@@ -523,6 +523,38 @@ def verdicts(frame: Frame) -> DataFrame:
         SETTINGS,
     )
     return rows.persist()
+
+
+LAST_STATES = """
+cluster | topic | partition | incarnation | leader | isr   | missing_before | since    | until    | made_by    | ordinal
+info    | t     | 0         | 0           | 4      | 0,4   | 0              | 10:00:00 | 10:05:00 | controller | 1
+info    | t     | 0         | 0           | 4      | 0,2,4 | 0              | 10:05:00 |          | controller | 2
+traced  | t     | 0         | 0           | 4      | 0,4   | 0              | 10:00:00 | 10:05:00 | controller | 1
+traced  | t     | 0         | 0           | 4      | 0,2,4 | 0              | 10:05:00 |          | controller | 2
+kraft   | t     | 0         | 0           | 4      | 0,4   | 0              | 10:00:00 | 10:05:00 | controller | 1
+kraft   | t     | 0         | 0           | 4      | 0,2,4 | 0              | 10:05:00 |          | controller | 2
+"""
+LAST_MOVES = """
+cluster | topic | partition | incarnation | since    | until    | target_replicas | state
+info    | t     | 0         | 0           | 10:01:00 | 10:05:01 | 2,4             | completed
+traced  | t     | 0         | 0           | 10:01:00 | 10:05:01 | 2,4             | completed
+kraft   | t     | 0         | 0           | 10:01:00 | 10:05:01 | 2,4             | completed
+"""
+
+
+def test_behind_the_last_state_the_controller_of_zookeeper_may_have_written_at_info(frame: Frame, same: Same) -> None:
+    """As logs of 2.1.1 end that take 0 out of the ISR without a line, right before the reassignment is complete."""
+    kinds = {name: EvidenceKinds(requests=name == "traced") for name in ("info", "traced", "kraft")}
+    none = frame(EVENTS, "event_type\n")
+    releases = {"info": ("2.1.1", False), "traced": ("2.1.1", False), "kraft": ("3.9.0", True)}
+    facts = ClusterFacts(none, none, EvidenceKinds(), kinds)
+    same(
+        to_completed(frame(REASSIGNMENTS, LAST_MOVES), frame(PARTITION_TIMELINE, LAST_STATES), releases, facts),
+        """cluster | is_whole
+           info    | false
+           traced  | true
+           kraft   | true""",
+    )
 
 
 def test_eligible_leader_replicas_are_on_where_a_state_shows_some() -> None:

@@ -93,13 +93,11 @@ def to_verdicts(
     """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE, REASSIGNMENTS, OFFLINE_PARTITIONS,
     TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
-    `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` within them, when comings and goings
-    of brokers would have been logged; `seen`: see `with_doubts`; `signs`: see `to_broker_signs`; `shows_elr`: see
-    `showing_elr`; `releases`: by cluster release and mode, without which nothing is judged; `term_releases`: see
-    `to_term_releases`, and they and `to_node_releases` count before.
+    `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` within them; `seen`, `signs`: see
+    `with_doubts`, `to_broker_signs`; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, without
+    which nothing is judged; `term_releases`: see `to_term_releases`, and they and `to_node_releases` count before.
     """
-    # a cluster in migration decides by other algorithms from the takeover on
-    takeovers, term = kraft_takeovers(controllers), ["cluster", "controller_epoch"]
+    takeovers, term = kraft_takeovers(controllers), ["cluster", "controller_epoch"]  # from then on by other algorithms
     of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
     of_term, of_node = F.broadcast(term_releases), to_node_releases(events, settings.kafka_versions)
     printed = checkpointed(with_printed(states, events))
@@ -111,7 +109,9 @@ def to_verdicts(
     planning: dict[Callable[..., Any], Callable[[], DataFrame]] = {
         transition_verdicts: lambda: to_transitions(events, topics).join(of_term, term, "left"),
         request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node, facts.coverage, settings),
-        reassignment_verdicts: lambda: _completed(_with_terms(reassignments, of_cluster, controllers, of_term), states),
+        reassignment_verdicts: lambda: to_completed(
+            _with_terms(reassignments, of_cluster, controllers, of_term), states, releases, facts
+        ),
         refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),
         outage_verdicts: lambda: to_silent_outages(outages, states, brokers, logged_terms, events, facts),
         creation_verdicts: lambda: to_created_topics(states, topics).join(of_cluster, "cluster", "left"),
@@ -224,13 +224,23 @@ def _with_terms(
     )
 
 
-def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
-    """REASSIGNMENTS, PARTITION_TIMELINE -> those that were completed, with `states`, `is_whole`, `ends`:
-    see `judge_reassignment`, `judge_end`. Lines show states up to 2 s late. As it is completed it makes a state, which
-    has to be there: behind a leader's last one, at INFO, those that the controller wrote may be missing."""
+def _with_all_writes(releases: Releases, facts: ClusterFacts) -> list[str]:
+    """Clusters whose logs have each state that a controller writes: KRaft's, and ZooKeeper's with their requests."""
+    kinds = facts.kinds_by_cluster
+    return [
+        name for name, (_, is_kraft) in sorted(releases.items()) if is_kraft or kinds.get(name, facts.kinds).requests
+    ]
+
+
+def to_completed(reassignments: DataFrame, states: DataFrame, releases: Releases, facts: ClusterFacts) -> DataFrame:
+    """REASSIGNMENTS, PARTITION_TIMELINE -> those that were completed, with `states`, `is_whole`, `ends`: see
+    `judge_reassignment`, `judge_end`. Lines show states up to 2 s late. As it is completed it makes a state, which has
+    to be there: behind the last one, at INFO, those that the controller wrote may be missing.
+    """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     end = F.lead("since").over(order)
-    is_last_known = end.isNull() & F.coalesce(F.col("made_by") == "controller", F.lit(False))
+    is_written = F.col("cluster").isin(*_with_all_writes(releases, facts)) & (F.col("made_by") == "controller")
+    is_last_known = end.isNull() & F.coalesce(is_written, F.lit(False))
     is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, is_last_known)
     spans = states.where("isr IS NOT NULL").select(
         *INCARNATION,

@@ -175,7 +175,8 @@ def test_leader_epochs_may_be_in_no_line_where_requests_are_not_logged_or_in_kra
     lines = frame(EVENTS, SKIPPED).where("cluster = 'skips'")
     kinds = {
         "traced": EvidenceKinds(kraft=False, dumps=False),
-        "info": EvidenceKinds(kraft=False, dumps=False, requests=False),
+        "info": EvidenceKinds(kraft=False, dumps=False, event_types=frozenset({"control_request_failed"})),
+        "none": EvidenceKinds(kraft=False, dumps=False, requests=False),
         "kraft": EvidenceKinds(dumps=False),
     }
     named = [lines.withColumn("cluster", F.lit(name)) for name in kinds]

@@ -544,7 +544,9 @@ kraft   | t     | 0         | 0           | 10:01:00 | 10:05:01 | 2,4           
 
 def test_behind_the_last_state_the_controller_of_zookeeper_may_have_written_at_info(frame: Frame, same: Same) -> None:
     """As logs of 2.1.1 end that take 0 out of the ISR without a line, right before the reassignment is complete."""
-    kinds = {name: EvidenceKinds(requests=name == "traced") for name in ("info", "traced", "kraft")}
+    unsent, received = frozenset({"control_request_failed"}), frozenset({"leader_and_isr_request_received"})
+    kinds = {name: EvidenceKinds(event_types=unsent) for name in ("info", "kraft")}
+    kinds["traced"] = EvidenceKinds(event_types=received)
     none = frame(EVENTS, "event_type\n")
     releases = {"info": ("2.1.1", False), "traced": ("2.1.1", False), "kraft": ("3.9.0", True)}
     facts = ClusterFacts(none, none, EvidenceKinds(), kinds)

@@ -228,7 +228,7 @@ def _with_all_writes(releases: Releases, facts: ClusterFacts) -> list[str]:
     """Clusters whose logs have each state that a controller writes: KRaft's, and ZooKeeper's with their requests."""
     kinds = facts.kinds_by_cluster
     return [
-        name for name, (_, is_kraft) in sorted(releases.items()) if is_kraft or kinds.get(name, facts.kinds).requests
+        name for name, (_, is_kraft) in sorted(releases.items()) if is_kraft or kinds.get(name, facts.kinds).is_traced
     ]
 
 

@@ -154,7 +154,7 @@ class DerivationInputs:
         """What tells that all nodes' logs are missing for some time, of KRaft's clusters without a metadata dump and of
         ZooKeeper's whose requests are logged; of a window, too, by lines of all times."""
         kinds = self.kinds_by_cluster
-        traced = [name for name, own in kinds.items() if own.requests and not own.kraft]
+        traced = [name for name, own in kinds.items() if own.is_traced and not own.kraft]
         names = [name for name, own in kinds.items() if own.kraft and not own.dumps and own.have(TELLING)] + traced
         if not names:
             return {}

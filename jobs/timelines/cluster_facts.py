@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+TRACED = ("leader_and_isr_request_received", "metadata_cache_updated")
+"""Events of brokers that are told of a state by a ZooKeeper controller."""
+
+
 @dataclass(frozen=True)
 class EvidenceKinds:
     """Which kinds of evidence events hold; what there is none of is left out of the plan."""
@@ -64,6 +68,11 @@ class EvidenceKinds:
     def have(self, event_types: Iterable[str]) -> bool:
         """Whether there may be an event of one of these types: plans of none are not worth making."""
         return self.event_types is None or not self.event_types.isdisjoint(event_types)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether brokers log what ZooKeeper's controllers ask of them (TRACE); what fails is logged at any level."""
+        return self.requests and self.have(TRACED)
 
     @property
     def reads_leader_lines(self) -> bool:

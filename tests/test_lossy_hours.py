@@ -1,4 +1,4 @@
-"""Hours of KRaft's logs of which lines are lost here and there: nothing is inferred there."""
+"""Hours of which lines are lost here and there: nothing is inferred there, and nobody accused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from pyspark.sql import functions as F
 
 from jobs.findings.lost_lines import all_lossy_hours
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
-from jobs.timelines.lossy_hours import collect_lossy_hours, to_lossy_hours_of_kraft, without_inferred
+from jobs.timelines.lossy_hours import (
+    collect_lossy_hours,
+    to_lossy_hours_of_kraft,
+    to_lossy_hours_of_zookeeper,
+    without_inferred,
+)
 from jobs.timelines.states.columns import NUMBERED_STATES
 from jobs.timelines.topics import INCARNATION
 from schemas.ingest import EVENTS
@@ -24,9 +29,10 @@ from tests.proofs.prove_metamorphic import logs_of, write
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from jobs.warehouse.tables import Warehouse
     from tests.conftest import Frame, Same
 
-PACKED = Path(__file__).resolve().parents[1] / "data" / "captures" / "kraft-3.6.2-combined-chaos.tar.xz"
+CAPTURES = Path(__file__).resolve().parents[1] / "data" / "captures"
 COLUMNS = "node_id | file_id | line | at | logger | event_type | fields"
 LEADERS, FOLLOWERS = "kraft_local_leaders_summary", "kraft_local_followers_summary"
 STARTED, SKIPPED = "partition_leader_epoch_started", "become_follower_skipped_same_leader"
@@ -63,6 +69,23 @@ def test_more_partitions_than_announced_show_lost_lines(frame: Frame, same: Same
         to_lossy_hours_of_kraft(events),
         """cluster | hour
            c       | 11:00:00""",
+    )
+
+
+def requests(controller: int, hour: int, sent: int, lost: int) -> str:
+    """Requests of a controller in an hour: those that it logs to have sent, and those that only a broker logs."""
+    both = f"{controller} | {hour}:00:01 | {hour}:00:02\n" * sent
+    return both + f"{controller} | | {hour}:59:59\n" * lost
+
+
+def test_an_hour_has_lost_lines_if_many_requests_were_never_sent(frame: Frame, same: Same) -> None:
+    """Of controller 1 it is 5 of 125, the share that counts, then one less; of 2 nothing that it sent is logged; of 3
+    it is a larger share of fewer requests than count."""
+    rows = requests(1, 10, 120, 5) + requests(1, 11, 121, 4) + requests(2, 12, 0, 9) + requests(3, 13, 6, 4)
+    same(
+        to_lossy_hours_of_zookeeper(frame(CONTROL_REQUESTS, "controller_id | sent_at | received_at\n" + rows)),
+        """cluster | hour
+           c       | 10:00:00""",
     )
 
 
@@ -127,15 +150,27 @@ def test_hours_of_both_kinds_of_clusters_count(frame: Frame, same: Same) -> None
     assert all_lossy_hours(requests, facts(has_requests=False, is_lossy=False)) is None
 
 
+def night_without_one_line_in_ten(spark: SparkSession, folder: Path, capture: str) -> Warehouse:
+    """The tables of a night over a packed capture."""
+    with tarfile.open(CAPTURES / f"{capture}.tar.xz") as files:
+        files.extractall(folder, filter="data")
+    write(folder / "logs", thinned(logs_of(folder / capture), 10))
+    return run_over(spark, folder / "warehouse", folder / capture, folder / "logs").warehouse
+
+
 @pytest.mark.runs
 def test_a_night_over_logs_without_one_line_in_ten_infers_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Of the whole logs it infers that partitions lost their leaders; with lines lost two such states were false."""
-    with tarfile.open(PACKED) as files:
-        files.extractall(tmp_path, filter="data")
-    capture, logs = tmp_path / "kraft-3.6.2-combined-chaos", tmp_path / "logs"
-    write(logs, thinned(logs_of(capture), 10))
-    warehouse = run_over(spark, tmp_path / "warehouse", capture, logs).warehouse
+    warehouse = night_without_one_line_in_ten(spark, tmp_path, "kraft-3.6.2-combined-chaos")
     states = warehouse.read("partition_timeline")
     assert states.count() > 400
     assert states.where("inferred AND leader = -1").count() == 0
     assert warehouse.read("verdicts").where("verdict = 'violated'").count() == 0
+
+
+@pytest.mark.runs
+def test_a_night_over_logs_without_one_line_in_ten_accuses_nobody(spark: SparkSession, tmp_path: Path) -> None:
+    """Of a cluster whose whole logs accuse nobody either."""
+    verdicts = night_without_one_line_in_ten(spark, tmp_path, "zk-2.2.2-chaos").read("verdicts")
+    assert verdicts.where("verdict = 'violated'").count() == 0
+    assert verdicts.where("array_contains(missing_inputs, 'lost_lines')").count() > 0

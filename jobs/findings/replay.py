@@ -97,7 +97,7 @@ def to_verdicts(
     `with_doubts`, `to_broker_signs`; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, without
     which nothing is judged; `term_releases`: see `to_term_releases`, and they and `to_node_releases` count before.
     """
-    takeovers, term = kraft_takeovers(controllers), ["cluster", "controller_epoch"]  # from then on by other algorithms
+    takeovers, term = kraft_takeovers(controllers), ["cluster", "controller_epoch"]  # KRaft decides from then on
     of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
     of_term, of_node = F.broadcast(term_releases), to_node_releases(events, settings.kafka_versions)
     printed = checkpointed(with_printed(states, events))

@@ -180,6 +180,11 @@ def _covered(log_coverage: DataFrame, clusters: Iterable[str]) -> dict[str, dict
     return periods
 
 
+def _micros(at: datetime) -> int:
+    """A time of a table in microseconds since 1970."""
+    return (at - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+
+
 def _any(conditions: Iterable[Column]) -> Column:
     return reduce(or_, conditions, F.lit(False))
 
@@ -267,7 +272,7 @@ class AppendedClusters:
             lost = self.facts.lost_minutes.get(name)
             if lost is None:
                 continue
-            news = (at - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+            news = _micros(at)
             known = [hole for hole in lost.older(news).holes() if hole.until < news]
             if known != [hole for hole in lost.holes() if hole.until < news]:
                 self._rebuild([name], "the new events show that logs before them are missing")
@@ -278,10 +283,8 @@ class AppendedClusters:
         if not lossy.keys() & left.keys():
             return
         before = collect_lossy_hours(self.events.where(_older(left)))
-        first = datetime(1970, 1, 1)
         for name, at in left.items():
-            news = (at - first) // timedelta(microseconds=1)
-            if any(hour < news and hour not in before.get(name, ()) for hour in lossy.get(name, ())):
+            if any(hour < _micros(at) and hour not in before.get(name, ()) for hour in lossy.get(name, ())):
                 self._rebuild([name], "the new events show that lines before them are lost")
 
     def _compare(self, name: str, rows: DataFrame, columns: Sequence[str]) -> None:

@@ -155,7 +155,8 @@ class DerivationInputs:
         ZooKeeper's whose requests are logged; of a window, too, by lines of all times."""
         kinds = self.kinds_by_cluster
         traced = [name for name, own in kinds.items() if own.is_traced and not own.kraft]
-        names = [name for name, own in kinds.items() if own.kraft and not own.dumps and own.have(TELLING)] + traced
+        of_kraft = [name for name, own in kinds.items() if own.kraft and not own.dumps and own.have(TELLING)]
+        names = of_kraft + traced
         if not names:
             return {}
         events = self._all_events
@@ -163,4 +164,5 @@ class DerivationInputs:
             events = with_written_order(self.all_rows("events"), self.odd_formats)
             if self.corrections is not None:
                 events = clocks.on_cluster_clock(events, self.corrections, {"at": "node_id"})
-        return collect_lost_minutes(events.where(F.col("cluster").isin(*names)), self.controllers, traced)
+        of_names = events.where(F.col("cluster").isin(*names))
+        return collect_lost_minutes(of_names, self.controllers, traced, has_kraft=bool(of_kraft))

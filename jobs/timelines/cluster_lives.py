@@ -50,9 +50,9 @@ def collect_life_starts(events: DataFrame) -> LifeStarts:
     no_ids = F.lit(None).cast("struct<node_id: int, before: string, id: string>").alias("ids")
     lines = _with_clock(events.where(F.col("event_type").isin(*_ELECTIONS, *_IDS, *_STARTS)))
     signs = _repeated_elections(lines).unionByName(_smaller_epochs(events)).unionByName(_smaller_broker_epochs(events))
-    by_epochs = signs.unionByName(_other_ids(lines, "clock").select(*_SIGN)).select(*_SIGN, no_ids)
-    of_nodes = _other_ids(lines, "node_id")
-    rows = by_epochs.unionByName(of_nodes).distinct().orderBy("at").limit(_MOST_SIGNS).collect()
+    of_nodes, of_clocks = _other_ids(lines)
+    without_ids = signs.unionByName(of_clocks.select(*_SIGN)).select(*_SIGN, no_ids)
+    rows = without_ids.unionByName(of_nodes).distinct().orderBy("at").limit(_MOST_SIGNS).collect()
     by_cluster: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     changes: defaultdict[tuple[str, int | None], list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
@@ -109,13 +109,14 @@ def _without_claims_again(elections: DataFrame) -> DataFrame:
     return known.where("NOT is_again").drop("is_again")
 
 
-def _other_ids(lines: DataFrame, of: str) -> DataFrame:
-    """Lines with `clock` -> signs, each with `ids`: a node, or a clock, has another cluster id than before, or than any
-    node long ago."""
+def _other_ids(lines: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Lines with `clock` -> signs, each with `ids`: a node has another cluster id than before, or than any node long
+    ago; and a clock has another one than before."""
     ids = lines.where(F.col("event_type").isin(*_IDS)).withColumn("cluster_id", F.col("fields")["cluster_id"])
     both = F.struct("node_id", "before", F.col("cluster_id").alias("id")).alias("ids")
-    pairs = _with_line_before(ids, "cluster_id", of).unionByName(_of_all_nodes(ids, "cluster_id"))
-    return pairs.where("cluster_id <> before").select(*_SIGN, both)
+    of_nodes = _with_line_before(ids, "cluster_id").unionByName(_of_all_nodes(ids, "cluster_id"))
+    of_clocks = _with_line_before(ids, "cluster_id", "clock")
+    return of_nodes.where("cluster_id <> before").select(*_SIGN, both), of_clocks.where("cluster_id <> before")
 
 
 def _of_all_nodes(lines: DataFrame, name: str) -> DataFrame:

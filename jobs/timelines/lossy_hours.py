@@ -1,6 +1,8 @@
-"""Hours of KRaft's logs of which lines are lost here and there, as a log shipper drops them: nothing is inferred there.
+"""Hours of which lines are lost here and there, as a log shipper drops them: nothing is inferred there in KRaft.
 
-Where a log has a hole, nothing of it shows on either side. Single lines that are lost show where a broker says how
+Other losses show where they are: a log that is missing, a hole, an epoch without a line. Single lines do not, but where
+two lines tell of one thing. A broker prints each request that it receives, and a ZooKeeper controller each one that it
+sends (TRACE): the share of those that nobody sent is about that of the lines that are lost. In KRaft a broker says how
 many partitions it goes through next, and then logs a line for each: those of more partitions than it said follow an
 announcement that is lost. In whole logs, and in logs with holes, there is no such line.
 """
@@ -14,31 +16,52 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.observations import LEADER_STARTED, number_of
+from jobs.timelines.lost_minutes import STARTS
+from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import LONG, TEXT, struct
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+
 LossyHours = Mapping[str, Sequence[int]]
 """By cluster when hours with lost lines begin, in microseconds since 1970 UTC, in order; of others nothing."""
 ANNOUNCED = ("kraft_local_leaders_summary", "kraft_local_followers_summary")
 """Events by which a broker says how many partitions it makes leaders or followers of next (3.0 on)."""
 DONE = (
-    LEADER_STARTED,
-    "partition_follower_epoch_started",
+    *STARTS,
     "become_leader_skipped_already_leader",
     "become_leader_skipped_newer_partition_epoch",
     "become_follower_skipped_same_leader",
     "become_follower_skipped_newer_partition_epoch",
 )
 """Events by which it goes through one of them."""
-LEAST = 5
-"""So many lost announcements in an hour are no accident."""
+LEAST, LEAST_SHARE = 5, 0.04
+"""So many lost announcements in an hour are no accident; nor so many requests of a controller, if such a share of those
+that brokers received of it have no line of being sent. In whole logs these are 3 % of an hour at most, as it is not
+certain which line is whose."""
 NEAR_US = 10_000_000
 """A leader writes a smaller ISR within so many microseconds after it says so."""
 _HOURS = struct(cluster=TEXT, micros=LONG)
+
+
+def to_lossy_hours_of_zookeeper(requests: DataFrame) -> DataFrame:
+    """CONTROL_REQUESTS -> cluster, hour: those with lost lines. A controller that logged nothing it sent in an hour
+    tells nothing: its log is missing, or is not at TRACE."""
+    hour = F.date_trunc("hour", F.coalesce("sent_at", "received_at"))
+    is_lost = F.col("sent_at").isNull() & F.col("received_at").isNotNull()
+    return (
+        requests.groupBy("cluster", "controller_id", hour.alias("hour"))
+        .agg(
+            F.count("sent_at").alias("sent"),
+            F.count("received_at").alias("received"),
+            F.count_if(is_lost).alias("lost"),
+        )
+        .where((F.col("sent") > 0) & (F.col("lost") >= LEAST) & (F.col("lost") >= LEAST_SHARE * F.col("received")))
+        .select("cluster", "hour")
+        .distinct()
+    )
 
 
 def to_lossy_hours_of_kraft(events: DataFrame) -> DataFrame:
@@ -73,6 +96,12 @@ def collect_lossy_hours(events: DataFrame) -> LossyHours:
     return dict(hours)
 
 
+def with_lossy_mark(rows: DataFrame, hours: DataFrame) -> DataFrame:
+    """Rows with `cluster, at`; cluster, hour -> the former with `is_lossy`: true in these hours, else null."""
+    lossy = F.broadcast(hours.withColumn("is_lossy", F.lit(True)))
+    return rows.withColumn("hour", F.date_trunc("hour", "at")).join(lossy, ["cluster", "hour"], "left")
+
+
 def lossy_hour_rows(spark: SparkSession, hours: LossyHours) -> DataFrame:
     """Hours by cluster -> cluster, hour."""
     rows = spark.createDataFrame([(name, hour) for name, some in hours.items() for hour in some], _HOURS)
@@ -85,8 +114,7 @@ def without_inferred(states: DataFrame, hours: LossyHours, shrinks: DataFrame) -
     is lost may not follow there."""
     if not hours:
         return states
-    lossy = F.broadcast(lossy_hour_rows(states.sparkSession, hours)).withColumn("is_lossy", F.lit(True))
-    by_hour = states.withColumn("hour", F.date_trunc("hour", "at")).join(lossy, ["cluster", "hour"], "left")
+    by_hour = with_lossy_mark(states, lossy_hour_rows(states.sparkSession, hours))
     by_shrink = by_hour.join(F.broadcast(shrinks), INCARNATION, "left")
 
     def is_of_state(shrink: Column) -> Column:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.controllers import with_active
@@ -17,7 +18,7 @@ from schemas.spark import LONG, TEXT, struct
 from udfs.logs.lost_minutes import LEAST_SILENCE, LineGap, LostMinutes
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 STARTS = (LEADER_STARTED, "partition_follower_epoch_started")
 """Events by which a broker begins a leader epoch of a partition, and says which it had before."""
@@ -42,9 +43,11 @@ PART_US = 10_000_000
 _HOLES = struct(cluster=TEXT, since=LONG, until=LONG)
 
 
-def to_losses(events: DataFrame, controllers: DataFrame, traced: Collection[str] = ()) -> DataFrame:
+def to_losses(
+    events: DataFrame, controllers: DataFrame, traced: Collection[str] = (), *, has_kraft: bool = True
+) -> DataFrame:
     """EVENTS, CONTROLLER_TIMELINE, clusters of ZooKeeper that log requests -> cluster, since, until: from one line to a
-    later one, between which others must be missing; times in microseconds.
+    later one, between which others must be missing; times in microseconds. `has_kraft`: whether any is of KRaft.
 
     A broker says which leader epoch it had of a partition, and its last line about that has a lower one; from 3.9 on
     followers print the new one, which tells nothing. A controller repeats a broker's epoch, and no line of its
@@ -54,14 +57,12 @@ def to_losses(events: DataFrame, controllers: DataFrame, traced: Collection[str]
     named = events.select("cluster", "node_id", "at", "file_id", "line", "event_type", "fields", "broker_id",
                           "topic", "partition", "leader", "leader_epoch",
                           F.unix_micros("at").alias("micros"))  # fmt: skip
-    parts = (
-        _with_other_epochs(named),
-        _with_unknown_registrations(named, controllers, events),
-        _with_late_reports(named, controllers),
-    )
-    losses = parts[0].unionByName(parts[1]).unionByName(parts[2])
+    parts = [_with_other_epochs(named)]
+    if has_kraft:
+        parts += [_with_unknown_registrations(named, controllers, events), _with_late_reports(named, controllers)]
     if traced:
-        losses = losses.unionByName(_with_skipped_epochs(named.where(F.col("cluster").isin(*traced))))
+        parts.append(_with_skipped_epochs(named.where(F.col("cluster").isin(*traced))))
+    losses = reduce(DataFrame.unionByName, parts)
     # of those that end within one part the shortest is enough
     by_part = losses.groupBy("cluster", F.floor(F.col("until") / PART_US).alias("part"))
     shortest = F.max(F.struct("since", (-F.col("until")).alias("before"))).alias("one")
@@ -146,11 +147,11 @@ def to_silences(events: DataFrame, *by: str) -> DataFrame:
 
 
 def collect_lost_minutes(
-    events: DataFrame, controllers: DataFrame, traced: Collection[str] = ()
+    events: DataFrame, controllers: DataFrame, traced: Collection[str] = (), *, has_kraft: bool = True
 ) -> dict[str, LostMinutes]:
     """Arguments of `to_losses` -> what tells of holes, by cluster of which lines are missing. Silences are looked for
     only there."""
-    losses = _by_cluster(to_losses(events, controllers, traced))
+    losses = _by_cluster(to_losses(events, controllers, traced, has_kraft=has_kraft))
     if not losses:
         return {}
     silences = _by_cluster(to_silences(events.where(F.col("cluster").isin(*losses))))

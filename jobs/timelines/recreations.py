@@ -8,7 +8,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_lives import LifeStarts
-from jobs.timelines.observations import EPOCH_STARTED
+from jobs.timelines.observations import EPOCH_STARTED, LEADER_STARTED
 from jobs.timelines.order import EVENT_ORDER, with_rank
 from udfs.reconstruct.incarnations_columns import incarnation_starts
 
@@ -30,7 +30,7 @@ EPOCH_EVENTS = (
     EPOCH_STARTED,
 )
 """Lines that print a partition's epochs in the order in which the node learned of them."""
-STATE_LINES = ("partition_leader_epoch_started", "replica_removed_from_isr")
+STATE_LINES = (LEADER_STARTED, "replica_removed_from_isr")
 """Other lines by which a node shows that it knows a partition; at INFO from 2.6 on."""
 
 _EPOCH_COLUMNS = ("at", "leader_epoch", "partition_epoch", "controller_epoch")

@@ -102,16 +102,14 @@ def controller_steps(incidents: Iterable[Incident], node: int | None, ms: int) -
 
 def is_restart(incidents: Iterable[Incident], action: Injected) -> bool:
     """Whether a node was stopped once more before it was back: its incident has the next start as a step."""
-    return action.kind in ("kill", "shutdown") and any(
-        incident["root_broker"] == action.node
-        and incident["since"] < action.ms
-        and sum(step["what"].endswith(f" {action.node} started anew") for step in incident["steps"]) > 1
-        and any(
-            step["what"].endswith(" started anew") and action.ms < step["at"] <= action.ms + LONGEST_NOTICE_MS
-            for step in incident["steps"]
-        )
-        for incident in incidents
-    )
+    if action.kind not in ("kill", "shutdown"):
+        return False
+    for incident in incidents:
+        own = [step["at"] for step in incident["steps"] if step["what"].endswith(f" {action.node} started anew")]
+        is_next = any(action.ms < at <= action.ms + LONGEST_NOTICE_MS for at in own)
+        if incident["root_broker"] == action.node and incident["since"] < action.ms and len(own) > 1 and is_next:
+            return True
+    return False
 
 
 def match(actions: Iterable[Injected], incidents: Iterable[Incident]) -> tuple[list[Injected], list[Incident]]:

@@ -162,6 +162,10 @@ ids     | s       |         | 10:00:00 | cluster_id_logged  |   |   | cluster_id
 ids     | t       |         | 11:00:00 | cluster_id_logged  |   |   | cluster_id=B
 ids     | t       | 1       | 11:00:01 | broker_started     |   |   |
 ids     | t       | 0       | 11:00:31 | broker_started     |   |   |
+# another broker of theirs logs the new one
+named   | s       | 0       | 10:00:00 | cluster_id_logged  |   |   | cluster_id=A
+named   | s       | 1       | 10:00:01 | broker_started     |   |   |
+named   | t       | 1       | 11:00:00 | cluster_id_logged  |   |   | cluster_id=B
 # where each has files of its own, their clocks may be hours apart
 apart   | x       | 0       | 10:30:00 | controller_elected | 0 | 2 |
 apart   | y       | 1       | 11:30:00 | controller_elected | 1 | 1 |
@@ -179,6 +183,7 @@ def test_nodes_that_write_files_together_have_one_clock(frame: Frame) -> None:
     assert collect_life_starts(frame(EVENTS, SHARED)) == {
         "one": [micros("10:30:00"), micros("10:40:00"), micros("11:10:00")],
         "ids": [micros("11:00:00")],
+        "named": [micros("11:00:00")],
     }
 
 

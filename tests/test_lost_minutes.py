@@ -186,6 +186,13 @@ def test_leader_epochs_may_be_in_no_line_where_requests_are_not_logged_or_in_kra
     assert inputs.lost_minutes.keys() == {"traced"}
 
 
+def test_controllers_of_kraft_are_asked_where_there_are_any(frame: Frame) -> None:
+    inputs = DerivationInputs(cast("Any", None), ("report",), measures_clocks=False)
+    of_clusters = {"_all_events": frame(EVENTS, LINES), "kinds_by_cluster": {"report": EvidenceKinds(dumps=False)}}
+    inputs.__dict__.update(of_clusters, controllers=frame(CONTROLLER_TIMELINE, TERMS))
+    assert inputs.lost_minutes.keys() == {"report"}
+
+
 def test_what_tells_that_lines_are_missing(frame: Frame) -> None:
     assert clock(to_losses(frame(EVENTS, LINES), frame(CONTROLLER_TIMELINE, TERMS))) == [
         ("broker", "10:01:00", "10:02:00"),

@@ -173,7 +173,8 @@ OFFLINE_PARTITIONS = table(
     column(
         "cause",
         TEXT,
-        "`broker_crash`; `controlled_shutdown`; `broker_halted` (after an error of its own); `session_expired` "
+        "`broker_crash`; `controlled_shutdown`; `broker_halted` (after an error of its own); `start_failed`; "
+        "`session_expired` "
         "(ZooKeeper) or `fenced` (KRaft): the leader's session ended, and its process lived on, or its lines do not "
         "tell; `bounced` (ZooKeeper): it registered anew, and its lines do not tell why; `log_dir_failure`; "
         "`no_live_isr`: who led is not known, and no member of the ISR was there; "

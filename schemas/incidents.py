@@ -80,6 +80,7 @@ INCIDENTS = table(
         "`broker_crash`, `session_expired` (ZooKeeper) or `fenced` (KRaft): the broker's session ended, it was frozen "
         "or cut off where its own lines show that it lived on; `bounced` (ZooKeeper): it registered anew, and its "
         "lines do not tell whether it was restarted; `controlled_shutdown`, `broker_halted`, "
+        "`start_failed` (it was not there before), "
         "`log_dir_failure`, `controller_crash`, `controller_shutdown`, `controller_changed` (another controller took "
         "over, and no line shows that the process of the one before ended), `isr_shrink_storm` (leaders took it out "
         "of five ISRs or more in a minute, or it took its followers out, though it was not stopped, and its session "

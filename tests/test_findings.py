@@ -1243,3 +1243,27 @@ def test_who_was_absent_for_having_stopped(frame: Frame, same: Same) -> None:
     changes = frame(ISR_CHANGES, LEADERS)
     absences = absences_from_isrs(frame(NODE_STOPS, STOPS_OF_BROKERS))
     same(changes.join(absences, "cluster").withColumn("lag", was_absent("leader").cast("long")), LEADERS)
+
+
+SHUT_DOWN = """
+node_id | role   | how       | since    | until
+1       | broker | shut_down | 10:00:00 | 10:00:20
+"""
+JOINED = """
+leader | at       | asked_at | lag
+# who is shut down fetches until then; 2 s are what clocks may differ by
+1      | 09:59:57 |          | 0
+1      | 09:59:58 |          | 1
+# it was back at 10:00:20, and has not joined since
+1      | 10:00:30 | 09:59:59 | 1
+# it had joined again, and is taken out once more
+1      | 10:00:30 | 10:00:20 | 0
+1      | 10:00:30 |          | 1
+"""
+
+
+def test_who_had_joined_again_is_absent_no_more(frame: Frame, same: Same) -> None:
+    """`asked_at` stands for when it had last joined the ISR."""
+    absences = absences_from_isrs(frame(NODE_STOPS, SHUT_DOWN))
+    absent = was_absent("leader", F.col("asked_at")).cast("long")
+    same(frame(ISR_CHANGES, JOINED).join(absences, "cluster").withColumn("lag", absent), JOINED)

@@ -22,11 +22,13 @@ def at(seconds: float | None) -> int | None:
 def sign(line: int, seconds: float, what: str, last: float | None = None, after: float | None = None) -> dict[str, Any]:
     """A sign of life, by its event type, or `gone how` and `back`."""
     kind, _, how = what.partition(" ")
+    source = how if kind == "server_start_failed" else None
     kinds = {**LIFE_SIGNS, **SHUTDOWN_GRANTED}
     return {
         "cluster": "c", "node_id": 3, "at": at(seconds), "event_type": None if kind in (GONE, BACK) else kind,
-        "kind": kinds.get(kind, kind), "ended_by": how or None, "last_before": at(last), "first_after": at(after),
-        "line_node_id": 3, "file_id": "f", "line": line,
+        "kind": kinds.get(kind, kind), "ended_by": None if source else how or None,
+        "last_before": at(last), "first_after": at(after),
+        "source": source, "text": source, "line_node_id": 3, "file_id": "f", "line": line,
     }  # fmt: skip
 
 
@@ -141,6 +143,24 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
          ("broker_starting", 60.5, 60.4), ("back", 62), ("gone fenced", 80, 78)],
         ["crashed 19 62 19 30 10 restarts 2 60", "None 80 None 80 None 78"],
     ),
+    # 0.10.2, of which the server and the process as a whole say it
+    "two processes cannot start after a crash, the third can": (
+        [("gone session_expired", 19, 10), ("broker_starting", 30, 10), ("server_start_failed server", 31),
+         ("broker_stopping", 31), ("server_start_failed main", 32), ("broker_starting", 40, 32),
+         ("server_start_failed server", 41), ("server_start_failed main", 42), ("broker_starting", 50, 42),
+         ("back", 52)],
+        ["crashed 19 52 19 30 10 restarts 2 50 failed 2 41"],
+    ),
+    "its process ends before it logs that it starts": (
+        [("gone fenced", 19, 10), ("server_start_failed main", 30), ("server_start_failed main", 40),
+         ("broker_starting", 50, 40), ("back", 52)],
+        ["crashed 19 52 19 30 10 restarts 1 50 failed 2 40"],
+    ),
+    "a disk fails it, and it halts": (
+        [("high_watermark_checkpoint_failed", 18), ("gone session_expired", 27), ("broker_starting", 30, 18),
+         ("back", 32)],
+        ["log_dir_failed 18 32 27 30 None"],
+    ),
 }  # fmt: skip
 
 
@@ -160,8 +180,26 @@ def test_how_a_broker_went(case: str) -> None:
         f" restarts {stop['restarts']} {seconds(stop['last_restart']['at'])}" if stop["restarts"] else ""
         for stop in stops
     ]
-    assert list(map("".join, zip(texts, again, followed, strict=True))) == expected
+    failed = [
+        f" failed {stop['failed_starts']} {seconds(stop['failed_start']['at'])}" if stop["failed_starts"] else ""
+        for stop in stops
+    ]
+    assert list(map("".join, zip(texts, again, failed, followed, strict=True))) == expected
     assert all(stop["role"] == "broker" and stop["evidence"] for stop in stops)
+
+
+def test_a_broker_that_never_comes_up() -> None:
+    """The logs begin with a loop of starts that fail: it was not shut down, though each process says that it stops."""
+    rows = [
+        sign(1, 0, "broker_starting"), sign(2, 1, "server_start_failed server"), sign(3, 1, "broker_stopping"),
+        sign(4, 2, "server_start_failed main"), sign(5, 9, "broker_starting", 2),
+        sign(6, 10, "server_start_failed server"), sign(7, 10, "broker_stopping"),
+    ]  # fmt: skip
+    (stop,) = node_stops(rows)
+    assert [stop[name] for name in ("how", "since", "started_at", "until", "failed_starts")] == [
+        "start_failed", at(1), at(9), None, 2,
+    ]  # fmt: skip
+    assert stop["failed_start"] == {"at": at(10), "node_id": 3, "file_id": "f", "line": 6, "text": "server"}
 
 
 def test_controllers_have_no_registration() -> None:
@@ -188,7 +226,8 @@ def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, *
     """A fact of an incident; what is not given is null."""
     names = (
         "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "restarts",
-        "last_restart", "followed_at", "topic", "partition", "ms", "most_ms", "ended_at", "count", "lost_min",
+        "last_restart", "failed_starts", "failed_start", "followed_at", "topic", "partition", "ms", "most_ms",
+        "ended_at", "count", "lost_min",
         "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others", "end_evidence",
     )  # fmt: skip
     evidence = [{"node_id": 1, "file_id": "f", "line": line}]
@@ -623,6 +662,33 @@ def test_a_broker_that_crashes_in_a_loop() -> None:
     steps = [(step["at"], step["line"]) for step in incident["steps"] if step["what"] == "broker 3 started anew"]
     assert steps == [(at(30), 1), (at(60), 9)]
     assert incident["evidence"][1]["line"] == 9
+
+
+def test_a_broker_that_cannot_start() -> None:
+    failure = {"at": at(60), "node_id": 3, "file_id": "f", "line": 9, "text": "java.io.IOException: No space left"}
+    last = {"at": at(70), "node_id": 3, "file_id": "f", "line": 12}
+    loop = {**CRASH, "until": at(72), "restarts": 2, "last_restart": last, "failed_starts": 2, "failed_start": failure}
+    incident = incident_with(loop)
+    assert incident["title"] == "Broker 3 crashed, failed to start 2 times, back after 53.0 s"
+    assert (
+        "[1]; it could not start 2 times, the last time at 12:01:00.000 [2]: java.io.IOException: No space left. "
+        in incident["story"]
+    )
+    steps = [(step["at"], step["line"]) for step in incident["steps"] if "failed to start" in step["what"]]
+    assert steps == [(at(60), 9)]
+    once = {**loop, "failed_starts": 1, "failed_start": {**failure, "text": None}}
+    assert incident_with(once)["title"] == "Broker 3 crashed, failed to start once, back after 53.0 s"
+    assert "; it could not start at 12:01:00.000 [2]. " in incident_with(once)["story"]
+    never = {
+        **loop, "how": "start_failed", "at": at(20), "until": None, "began_after": None, "noticed_at": None,
+        "started_at": at(50),
+    }  # fmt: skip
+    incident = incident_with(never)
+    assert (incident["root_cause"], incident["since"]) == ("start_failed", at(20))
+    assert incident["title"] == "Broker 3 failed to start 2 times, not back when the logs end"
+    assert incident["story"].startswith(
+        "Broker 3 was not there, and failed to start at 2026-11-21 12:00:20.000 [1]; it could not start 2 times"
+    )
 
 
 def test_no_story_has_more_than_eight_sentences() -> None:

@@ -63,6 +63,30 @@ def test_which_directory_halted_its_broker(frame: Frame, same: Same) -> None:
     same(to_log_dir_failures(frame(EVENTS, LINES), frame(NODE_STOPS, STARTED), EvidenceKinds()), FAILURES)
 
 
+FILE = "java.io.FileNotFoundException: /srv/b/replication-offset-checkpoint.tmp (No such file or directory)"
+SEGMENT = "java.io.IOException: /srv/b/pay-in-3/00000000000000000000.log (Input/output error)"
+OLD_HALTS = f"""
+node_id | at       | event_type                       | fields            | detail
+# before 1.0, a disk that fails halts its broker: the exception names the file
+1       | 10:00:00 | high_watermark_checkpoint_failed |                   | {FILE}
+2       | 10:00:00 | process_halting                  | doing=replicating | {SEGMENT}
+# of what nothing names no directory is told
+3       | 10:00:00 | leader_and_isr_disk_error        |                   | java.io.IOException: No space left on device
+# from 1.0 on it goes on: other lines tell which directory failed
+4       | 10:00:00 | high_watermark_checkpoint_failed | dir=/srv/b        | {FILE}
+"""
+OLD_FAILURES = """
+broker | log_dir | at       | broker_halted | evidence
+1      | /srv/b  | 10:00:00 | true          | 1@f:1
+2      | /srv/b  | 10:00:00 | true          | 2@f:2
+"""
+
+
+def test_a_disk_that_halts_a_broker_of_before_1_0(frame: Frame, same: Same) -> None:
+    failures = to_log_dir_failures(frame(EVENTS, OLD_HALTS), frame(NODE_STOPS, "node_id"), EvidenceKinds())
+    same(failures, OLD_FAILURES)
+
+
 FAILED = """
 broker | log_dir | at       | until    | partitions_offline | broker_halted
 # the halt is the only line about it

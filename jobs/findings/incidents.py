@@ -14,7 +14,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.node_stops import RESTART
+from jobs.findings.node_stops import FAILED_START, RESTART
 from jobs.findings.outage_causes import with_stop_around
 from jobs.findings.outage_ends import with_ends
 from jobs.findings.outages import takes_leader
@@ -51,6 +51,8 @@ FACTS = T.StructType(
         column("started_at", TIME, "When a new process started; of a term's end when the next term began."),
         column("restarts", INT, "Of a stop how many more processes started before the node was back."),
         T.StructField("last_restart", RESTART),
+        column("failed_starts", INT, "Of a stop how many processes could not start."),
+        T.StructField("failed_start", FAILED_START),
         column("followed_at", TIME, "When the node's next stop began, if it was not back before."),
         column("topic", TEXT, "Topic."),
         column("partition", INT, "Partition."),
@@ -143,6 +145,7 @@ def _stops(stops: DataFrame) -> DataFrame:
         F.col("node_id").alias("node"),
         F.when(F.col("role") == "broker", _away(earlier)).alias("others"),
         *("role", "how", "ended_by", "began_after", "noticed_at", "started_at", "restarts", "last_restart"),
+        *("failed_starts", "failed_start"),
         *("followed_at", "evidence"),
     )
 

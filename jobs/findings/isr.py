@@ -202,8 +202,12 @@ def _timed_moves(
     is_flap = F.col("joined") & (F.lag("joined").over(order) == F.lit(False))
     back_at = F.greatest("at", F.coalesce(F.lead("at").over(order), "gone", "end_of_logs"))
     out_ms = F.unix_millis(back_at) - F.unix_millis("at")
+    joined_at = F.last(F.when(F.col("joined"), F.col("at")), ignorenulls=True).over(
+        order.rowsBetween(Window.unboundedPreceding, -1)
+    )
     return (
-        known.withColumn("stopped", ~F.col("joined") & was_absent("follower"))
+        known.withColumn("joined_at", joined_at)
+        .withColumn("stopped", ~F.col("joined") & was_absent("follower", F.col("joined_at")))
         .withColumns(
             {
                 "hour": F.date_trunc("hour", "at"),

@@ -12,6 +12,7 @@ from jobs.timelines.evidence import evidence
 from jobs.timelines.row_streams import no_rows
 from jobs.timelines.sorted_times import number_until
 from schemas.incidents import LOG_DIR_FAILURES
+from udfs.incidents.node_stops import DISK_HALTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +24,13 @@ _EVENTS = (
     "log_dir_failure_logs_offline",
     "log_dir_failure_completed",
     HALT,
+    *DISK_HALTS,
 )
+FILES = (
+    r": (/\S*)/(?:replication-offset-checkpoint|recovery-point-offset-checkpoint|log-start-offset-checkpoint)\b",
+    r": (/\S*)/[^/\s]+-\d+/\d{20}\.\w+",
+)
+"""A file of a log directory that an exception names: of the directory itself, or of one of its partitions."""
 ONE_FAILURE = "INTERVAL 1 MINUTE"
 """Lines about one directory that are no further apart, and of one process, are about one failure."""
 _DIR = ["cluster", "broker", "log_dir"]
@@ -38,11 +45,12 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
         .groupBy("cluster", F.col("node_id").alias("broker"))
         .agg(F.array_sort(F.collect_set("started_at")).alias("starts"))
     )
-    lines = _with_log_dirs(
+    of_brokers = (
         events.where(F.col("event_type").isin(*_EVENTS))
         .withColumn("broker", F.coalesce("node_id", "broker_id"))
         .where("broker IS NOT NULL AND at IS NOT NULL")
-    ).join(F.broadcast(starts), ["cluster", "broker"], "left")
+    )
+    lines = _with_log_dirs(_with_disk_halts(of_brokers)).join(F.broadcast(starts), ["cluster", "broker"], "left")
     order = Window.partitionBy(*_DIR).orderBy("at", "line", "file_id")
     last_at = F.lag("at").over(order)
     is_apart = F.col("at") > last_at + F.expr(ONE_FAILURE)
@@ -71,6 +79,22 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
             }
         )
         .select(*LOG_DIR_FAILURES.columns)
+    )
+
+
+def _with_disk_halts(lines: DataFrame) -> DataFrame:
+    """Lines about failures -> the same, those by which a process halted before 1.0 as halts because of the directory
+    whose file its exception names. One that names a directory itself, from 1.0 on, is told by other lines."""
+    fields, is_disk_halt = F.col("fields"), F.col("event_type").isin(*DISK_HALTS)
+    directories = (F.regexp_extract("detail", pattern, 1) for pattern in FILES)
+    named = F.coalesce(*(F.when(name != "", name) for name in directories))
+    with_dir = F.map_concat(
+        F.coalesce(fields, F.create_map().cast(lines.schema["fields"].dataType)), F.create_map(F.lit("dir"), named)
+    )
+    return (
+        lines.where(~is_disk_halt | (fields["dir"].isNull() & named.isNotNull()))
+        .withColumn("fields", F.when(is_disk_halt, with_dir).otherwise(fields))
+        .withColumn("event_type", F.when(is_disk_halt, F.lit(HALT)).otherwise(F.col("event_type")))
     )
 
 

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.session import checkpointed
+from jobs.timelines.controllers import without_deposed
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.sorted_times import number_until
 from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, LONG, TEXT, TIME, column, struct
-from udfs.incidents.node_stops import BACK, CUT_OFF, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, START, node_stops
+from udfs.incidents.node_stops import (
+    BACK,
+    CUT_OFF,
+    DISK_HALTS,
+    GONE,
+    LIFE_SIGNS,
+    SHUT_DOWN,
+    SHUTDOWN_GRANTED,
+    START,
+    START_FAILED,
+    node_stops,
+)
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 RESTART = struct(at=LONG, node_id=INT, file_id=TEXT, line=LONG)
 """When a process started, in microseconds since 1970, and its first line."""
+FAILED_START = struct(at=LONG, node_id=INT, file_id=TEXT, line=LONG, text=TEXT)
+"""When a process could not start, in microseconds since 1970, the line, and the error."""
 NODE_STOPS = T.StructType(
     [
         CLUSTER,
@@ -32,6 +48,8 @@ NODE_STOPS = T.StructType(
         column("started_at", TIME, "When a new process started; null: none did."),
         column("restarts", INT, "How many more processes started before it was back."),
         T.StructField("last_restart", RESTART),
+        column("failed_starts", INT, "How many processes could not start."),
+        T.StructField("failed_start", FAILED_START),
         column("until", TIME, "When it was registered again, or at least ready; null: never, or unknown."),
         column("followed_at", TIME, "When its next stop began; null: it was back before, or there is none."),
         EVIDENCE_COLUMN,
@@ -44,16 +62,23 @@ BOOT = "INTERVAL 3 SECONDS"
 """So long before the line that shows a start other lines may be of the same process."""
 AT_ONCE = "INTERVAL 2 SECONDS"
 """What two nodes log about one thing may be so far apart."""
+MOST_TEXT = 200
+"""Characters of an error that are shown."""
 MOST_LAG_S = 30
 """A follower that does not catch up leaves the ISR after so many seconds (`replica.lag.time.max.ms`, 10 until 2.4)."""
-_RANKS = ("stop", "halt", "halt_log_dir", GONE, "alive", START, "clean", "unclean", "started", BACK)
+_RANKS = (START_FAILED, "stop", "halt", "halt_log_dir", GONE, "alive", START, "clean", "unclean", "started", BACK)
 """Kinds of signs in the order in which signs of one time are read."""
 _NODE = ["cluster", "node_id"]
 
 
-def to_node_stops(events: DataFrame, brokers: DataFrame) -> DataFrame:
-    """EVENTS, BROKER_TIMELINE -> NODE_STOPS; few rows, held for whoever asks again."""
-    signs = checkpointed(_own_signs(events).unionByName(_registrations(brokers)))
+def to_node_stops(events: DataFrame, brokers: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS, BROKER_TIMELINE, CONTROLLER_TIMELINE -> NODE_STOPS; few rows, held for whoever asks again."""
+    own = _own_signs(events)
+    is_of_controller = F.coalesce(F.col("event_type") == "controlled_shutdown_started", F.lit(False))
+    granted = without_deposed(own.where(is_of_controller), controllers, "line_node_id")
+    signs = checkpointed(
+        reduce(DataFrame.unionByName, (own.where(~is_of_controller), granted, _registrations(brokers)))
+    )
     near = _lines_near(events, signs.where(F.col("kind").isin(START, GONE)))
     rank = F.array_position(F.array(*map(F.lit, _RANKS)), F.col("kind"))
     in_order = (
@@ -74,25 +99,34 @@ def lists_by_broker(rows: DataFrame, broker: str, entry: Column, name: str, *by:
 
 def absences_from_isrs(stops: DataFrame) -> DataFrame:
     """NODE_STOPS -> cluster, and by broker when it may have left ISRs because it was stopped: `absent_from`, and until
-    when, `absent_to`, of the absences that have ended."""
+    when, `absent_to`, and when it was back, `absent_back`, of the absences that have ended."""
     lag, slack = F.expr(f"INTERVAL {MOST_LAG_S} SECONDS"), F.expr("INTERVAL 2 SECONDS")
     # who was frozen may have been so before, and have logged a line as its session ended
     is_frozen = F.coalesce(F.col("how") == CUT_OFF, F.lit(False))
-    last_line = F.when(~is_frozen, F.col("began_after"))
+    # who was shut down fetched until then
+    last_line = F.when(F.col("how") == SHUT_DOWN, F.col("since")).when(~is_frozen, F.col("began_after"))
     begin = F.greatest(last_line, F.col("since") - lag) - slack
     # who is back before that may be dropped for what it missed
     end = F.when(F.col("until").isNotNull(), F.greatest(F.col("until"), F.col("since") + lag) + slack)
-    absences = stops.where("role = 'broker'").select("cluster", "node_id", begin.alias("since"), end.alias("until"))
-    begins = lists_by_broker(absences, "node_id", F.col("since"), "absent_from")
-    return begins.join(lists_by_broker(absences, "node_id", F.col("until"), "absent_to"), "cluster")
+    absences = stops.where("role = 'broker'").select(
+        "cluster", "node_id", begin.alias("since"), end.alias("until"), F.col("until").alias("back")
+    )
+    begins, ends, returns = (
+        lists_by_broker(absences, "node_id", F.col(at), name)
+        for at, name in (("since", "absent_from"), ("until", "absent_to"), ("back", "absent_back"))
+    )
+    return begins.join(ends, "cluster").join(returns, "cluster")
 
 
-def was_absent(broker: str) -> Column:
+def was_absent(broker: str, joined_at: Column | None = None) -> Column:
     """Whether a broker was absent at the time of a row with the columns of `absences_from_isrs`: more absences have
-    begun by then than have ended."""
+    begun by then than have ended. `joined_at`: when it had last joined the ISR; by that absences are over after which
+    it was back before."""
     begun = number_until(F.try_element_at("absent_from", F.col(broker)), F.col("at"))
     just_before = F.col("at") - F.expr("INTERVAL 0.000001 SECOND")
     ended = number_until(F.try_element_at("absent_to", F.col(broker)), just_before)
+    if joined_at is not None:
+        ended = F.greatest(ended, number_until(F.try_element_at("absent_back", F.col(broker)), joined_at))
     return F.coalesce(begun > ended, F.lit(False))
 
 
@@ -112,12 +146,17 @@ def living_on(events: DataFrame, ends: DataFrame) -> DataFrame:
 def _own_signs(events: DataFrame) -> DataFrame:
     """EVENTS -> what processes log of their own life, and controllers of a broker's shutdown."""
     kinds = {**LIFE_SIGNS, **SHUTDOWN_GRANTED}
-    is_starting = (F.col("fields")["from_state"] == "SHUTDOWN") & (F.col("fields")["to_state"] == "STARTING")
+    fields, event_type = F.col("fields"), F.col("event_type")
+    is_starting = (fields["from_state"] == "SHUTDOWN") & (fields["to_state"] == "STARTING")
+    goes_on = event_type.isin(*DISK_HALTS) & fields["dir"].isNotNull()
     lines = events.where(
-        F.col("event_type").isin(*kinds) | ((F.col("event_type") == "broker_status_changed") & is_starting)
+        (event_type.isin(*kinds) | ((event_type == "broker_status_changed") & is_starting))
+        & ~F.coalesce(goes_on, F.lit(False))
     )
     kind_by_type = F.create_map(*(F.lit(text) for pair in kinds.items() for text in pair))
-    is_granted = F.col("event_type").isin(*SHUTDOWN_GRANTED)
+    is_failed_start = (event_type == "process_exiting") & F.contains("message", F.lit("during startup"))
+    kind = F.when(is_failed_start, START_FAILED).otherwise(F.coalesce(kind_by_type[event_type], F.lit(START)))
+    is_granted = event_type.isin(*SHUTDOWN_GRANTED)
     broker = F.coalesce(number_of("broker"), F.col("broker_id"))
     return (
         lines.withColumns(
@@ -128,10 +167,21 @@ def _own_signs(events: DataFrame) -> DataFrame:
         )
         .where("node_id IS NOT NULL AND at IS NOT NULL")
         .select(
-            *_NODE, "at", "event_type", F.coalesce(kind_by_type[F.col("event_type")], F.lit(START)).alias("kind"),
-            F.lit(None).cast("string").alias("ended_by"), "line_node_id", "file_id", "line",
+            *_NODE, "at", "event_type", kind.alias("kind"), F.lit(None).cast("string").alias("ended_by"),
+            F.when(kind == START_FAILED, fields["server"]).alias("source"),
+            F.when(kind == START_FAILED, _first_line_of("detail")).alias("text"),
+            "line_node_id", "file_id", "line",
         )
     )  # fmt: skip
+
+
+def _first_line_of(text: str) -> Column:
+    """The first line of a text, MOST_TEXT characters of it at most; null of an empty one."""
+    first = F.trim(F.substring_index(F.col(text), "\n", 1))
+    return F.when(
+        first != "",
+        F.when(F.length(first) > MOST_TEXT, F.concat(F.left(first, F.lit(MOST_TEXT)), F.lit("..."))).otherwise(first),
+    )
 
 
 def _registrations(brokers: DataFrame) -> DataFrame:
@@ -145,6 +195,7 @@ def _registrations(brokers: DataFrame) -> DataFrame:
             F.lit(None).cast("string").alias("event_type"),
             F.lit(kind).alias("kind"),
             ended_by.alias("ended_by"),
+            *(F.lit(None).cast("string").alias(name) for name in ("source", "text")),
             line["node_id"].alias("line_node_id"),
             line["file_id"].alias("file_id"),
             line["line"].alias("line"),

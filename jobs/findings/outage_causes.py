@@ -18,7 +18,7 @@ from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.known_spans import controller_run_at, span_around
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE
-from udfs.incidents.node_stops import BOUNCED, CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
+from udfs.incidents.node_stops import BOUNCED, CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN, START_FAILED
 from udfs.kafka.elections import MOST_ELECTION_S
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ def _stops(stops: DataFrame, takeovers: DataFrame | None = None) -> DataFrame:
         .when(how == SHUT_DOWN, "controlled_shutdown")
         .when(how == HALTED, "broker_halted")
         .when(how == LOG_DIR_FAILED, "log_dir_failure")
+        .when(how == START_FAILED, START_FAILED)
         .when(how.isNull() | (how == CUT_OFF), lost_session)
     )
     # a crash that only the next start shows was before it

@@ -31,18 +31,22 @@ STORMS = T.StructType(
 
 
 def to_shrink_storms(isr_changes: DataFrame, stops: DataFrame) -> DataFrame:
-    """ISR_CHANGES, NODE_STOPS -> STORMS, but of brokers that were stopped: those belong to their stop."""
+    """ISR_CHANGES, NODE_STOPS -> STORMS, but of brokers that were stopped: those belong to their stop.
+
+    Who was back, had joined again, and is taken out once more is at fault anew."""
     moves = isr_changes.select(
         *INCARNATION, "ordinal", "at", "kind", "made_by", "leader",
         F.explode(F.concat("added", "removed")).alias("follower"),
         F.try_element_at("evidence", F.lit(1)).alias("proof"),
     )  # fmt: skip
     order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", F.desc("kind"))
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    joined_at = F.last(F.when(F.col("kind") == "expand", F.col("at")), ignorenulls=True).over(before)
     shrinks = (
-        moves.withColumn("back_at", F.lead("at").over(order))
+        moves.withColumns({"back_at": F.lead("at").over(order), "joined_at": joined_at})
         .where("kind = 'shrink' AND made_by = 'leader'")
         .join(F.broadcast(absences_from_isrs(stops)), "cluster", "left")
-        .where(~was_absent("follower"))
+        .where(~was_absent("follower", F.col("joined_at")))
         .withColumn("leader_stops", was_absent("leader"))
         .select("cluster", "at", "topic", "partition", "follower", "leader", "leader_stops", "back_at", "proof.*")
     )

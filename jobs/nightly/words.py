@@ -13,6 +13,7 @@ CAUSES = {
     "broker_failure": "{broker} failed",
     "broker_crash": "{broker} crashed",
     "broker_halted": "{broker} halted",
+    "start_failed": "{broker} failed to start",
     "session_expired": "{broker} lost its session with ZooKeeper",
     "controlled_shutdown": "{broker} was shut down",
     "fenced": "{broker} was fenced",

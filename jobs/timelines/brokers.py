@@ -10,7 +10,13 @@ from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import EvidenceKinds
-from jobs.timelines.controllers import by_active_controller, kraft_takeovers, standby_controllers, to_replay_spans
+from jobs.timelines.controllers import (
+    by_active_controller,
+    kraft_takeovers,
+    standby_controllers,
+    to_replay_spans,
+    without_deposed,
+)
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.observations import ids_of, number_of
 from jobs.timelines.zk_registrations import (
@@ -98,7 +104,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame, kinds: Evidenc
     else:
         transitions = _zk_transitions(broker_events)
     intervals = _intervals(transitions)
-    shutdowns = _controlled_shutdowns(intervals, broker_events, to_replay_spans(events, controllers))
+    shutdowns = _controlled_shutdowns(intervals, broker_events, to_replay_spans(events, controllers), controllers)
     return (
         intervals.join(shutdowns, ["cluster", "broker", "since"], "left")
         .withColumn(
@@ -185,15 +191,21 @@ def _intervals(transitions: DataFrame) -> DataFrame:
     ).select(*(name for name in BROKER_TIMELINE.columns if name != "shutdown_since"))
 
 
-def _controlled_shutdowns(intervals: DataFrame, broker_events: DataFrame, replays: DataFrame) -> DataFrame:
-    """Rows of `_intervals`, EVENTS, rows of `to_replay_spans` -> cluster, broker, since, `shutdown_since`: the first
-    controlled shutdown that is logged in the interval. A controller that starts replays old ones."""
+def _controlled_shutdowns(
+    intervals: DataFrame, broker_events: DataFrame, replays: DataFrame, controllers: DataFrame
+) -> DataFrame:
+    """Rows of `_intervals`, EVENTS, rows of `to_replay_spans`, CONTROLLER_TIMELINE -> cluster, broker, since,
+    `shutdown_since`: the first controlled shutdown that is logged in the interval. A controller that starts replays old
+    ones, and one that another has replaced may know that no longer."""
     is_replay = F.col("at").between(F.col("replays_since"), F.col("replays_until"))
     in_dump = (F.col("event_type") == "metadata_broker_registration_change") & (
         F.col("fields")["in_controlled_shutdown_change"] == "1"
     )
+    begins = broker_events.where(F.col("event_type").isin(*_SHUTDOWN_EVENTS) | F.coalesce(in_dump, F.lit(False)))
+    is_zookeeper = F.col("event_type") == "controlled_shutdown_started"
     shutdowns = (
-        broker_events.where(F.col("event_type").isin(*_SHUTDOWN_EVENTS) | F.coalesce(in_dump, F.lit(False)))
+        without_deposed(begins.where(is_zookeeper), controllers)
+        .unionByName(begins.where(~is_zookeeper))
         .join(F.broadcast(replays), ["cluster", "node_id"], "left")
         .groupBy("cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), "node_id", "at")
         .agg(F.max(F.coalesce(is_replay, F.lit(False))).alias("is_replay"))

@@ -13,6 +13,7 @@ from jobs.timelines.failover_steps import TERM, with_failover_steps
 from jobs.timelines.observations import number_of, with_quorum_epoch
 from jobs.timelines.resignations import with_resignation
 from jobs.timelines.running_windows import row_and_behind, rows_behind
+from jobs.timelines.sorted_times import number_until
 from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
@@ -219,6 +220,21 @@ def with_active(rows: DataFrame, controllers: DataFrame, events: DataFrame) -> D
     spans = F.broadcast(terms.join(starts, ["cluster", "node_id"], "full"))
     is_active = F.coalesce(F.exists("terms", is_within), F.lit(False))
     return rows.join(spans, ["cluster", "node_id"], "left").withColumn("is_active", is_active).drop("terms")
+
+
+def without_deposed(lines: DataFrame, controllers: DataFrame, node: str = "node_id") -> DataFrame:
+    """Rows with `cluster`, `at` and a controller in `node`, CONTROLLER_TIMELINE -> those but of nodes whose last term
+    had ended.
+
+    A ZooKeeper controller that was frozen while its session ended goes on with what its queue holds, until it is told:
+    a shutdown that a broker asked for long before, though no other controller hears of it.
+    """
+    terms = controllers.groupBy("cluster", F.col("controller_id").alias(node)).agg(
+        F.collect_list("since").alias("begins"), F.collect_list("until").alias("ends")
+    )
+    begun, ended = (number_until(times, F.col("at")) for times in ("begins", "ends"))
+    is_deposed = F.coalesce((begun > 0) & (begun == ended), F.lit(False))
+    return lines.join(F.broadcast(terms), ["cluster", node], "left").where(~is_deposed).drop("begins", "ends")
 
 
 def to_logged_terms(controllers: DataFrame, events: DataFrame) -> DataFrame:

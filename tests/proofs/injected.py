@@ -16,6 +16,8 @@ LONGEST_NOTICE_MS = 15_000
 """Longer than the session timeout of the captures (9 s), and what a controller takes to act on its end."""
 BOOT_MS = 10_000
 """A process that was started logs its first line within this time."""
+SILENT_MS = 500
+"""And none within this."""
 
 
 @dataclass
@@ -59,12 +61,14 @@ def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
     """What of the actions went wrong, or was a shutdown.
 
     A process that was frozen counts if its broker's session ended by that, or its term as controller, or if it was out
-    of many ISRs by that.
+    of many ISRs by that. What is done to a process that was started moments ago counts if that had logged anything.
     """
     ends = [(row["broker"], row["until"]) for row in truth["broker_timeline"] if row["until"] is not None]
     ends += [(row["controller_id"], row["until"]) for row in truth["controller_timeline"] if row["until"] is not None]
     for number, row in enumerate(actions):
         ms, node = row["ms"], row["node"]
+        if _is_fresh(actions[:number], row, truth):
+            continue
         of_node = [later for later in actions[number + 1 :] if later["node"] == node]
         if row["action"] == "kill":
             start = next((later["ms"] for later in of_node if later["action"] == "start"), ms)
@@ -85,6 +89,20 @@ def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
             yield Injected("controller", row["controller"], ms, ("controller_changed",), ms + SLACK_MS)
 
 
+def _is_fresh(before: list[dict[str, Any]], action: Mapping[str, Any], truth: Truth) -> bool:
+    """Whether a process is killed, shut down or frozen that was started less than a JVM takes to log a line before; one
+    that is frozen before it registered does not end a session by that, either."""
+    starts = [row["ms"] for row in before if row["node"] == action["node"] and row["action"] == "start"]
+    if not starts or action["action"] not in ("kill", "controlled_shutdown", "pause"):
+        return False
+    if action["ms"] - starts[-1] <= SILENT_MS:
+        return True
+    begins = (row["since"] for row in truth["broker_timeline"] if row["broker"] == action["node"])
+    is_broker = any(row["broker"] == action["node"] for row in truth["broker_timeline"])
+    is_registered = any(starts[-1] <= begin <= action["ms"] for begin in begins)
+    return action["action"] == "pause" and is_broker and not is_registered and action["ms"] - starts[-1] <= BOOT_MS
+
+
 def is_deletion(incident: Incident, actions: Iterable[Mapping[str, Any]]) -> bool:
     """Whether an incident is the wait for a deletion that was asked for."""
     topics = {row["topic"] for row in actions if row["action"] == "delete_topic"}
@@ -101,13 +119,17 @@ def controller_steps(incidents: Iterable[Incident], node: int | None, ms: int) -
 
 
 def is_restart(incidents: Iterable[Incident], action: Injected) -> bool:
-    """Whether a node was stopped once more before it was back: its incident has the next start as a step."""
-    if action.kind not in ("kill", "shutdown"):
+    """Whether a node was stopped, or lost a directory, once more before it was back: its incident has several starts
+    as steps, or one that failed, and lasted beyond that."""
+    if action.kind not in ("kill", "shutdown", "log dir"):
         return False
     for incident in incidents:
-        own = [step["at"] for step in incident["steps"] if step["what"].endswith(f" {action.node} started anew")]
-        is_next = any(action.ms < at <= action.ms + LONGEST_NOTICE_MS for at in own)
-        if incident["root_broker"] == action.node and incident["since"] < action.ms and len(own) > 1 and is_next:
+        steps = [step["what"].split(":")[0] for step in incident["steps"]]
+        starts = sum(
+            what.endswith((f" {action.node} started anew", f" {action.node} failed to start")) for what in steps
+        )
+        lasts = incident["until"] is None or action.ms < incident["until"]
+        if incident["root_broker"] == action.node and incident["since"] - SLACK_MS < action.ms and lasts and starts > 1:
             return True
     return False
 
@@ -127,8 +149,11 @@ def match(actions: Iterable[Injected], incidents: Iterable[Incident]) -> tuple[l
             and row.ms - SLACK_MS <= incident["since"] <= row.until_ms
             and not row.incidents
         ]
-        if may_be:
-            max(may_be, key=lambda row: row.ms).incidents.append(incident)
+        if may_be:  # clocks of logs may be late, and early by a moment
+            begin = incident["since"]
+            max(may_be, key=lambda row: (row.ms <= begin, row.ms if row.ms <= begin else -row.ms)).incidents.append(
+                incident
+            )
         else:
             left.append(incident)
     return rows, left

@@ -1,5 +1,5 @@
-"""A Kafka cluster of any release on loopback: five brokers, with ZooKeeper or with three KRaft controllers, that logs
-as Apache's distribution does, can be broken on purpose, and leaves its own transaction log behind."""
+"""A Kafka cluster of any release on loopback: five brokers, with ZooKeeper or with KRaft's controllers, that logs as
+Apache's distribution does, can be broken on purpose, and leaves its own transaction log behind."""
 
 from __future__ import annotations
 
@@ -17,9 +17,17 @@ from typing import Any
 from tests.proofs.live_jars import release_of
 
 BROKERS = (0, 1, 2, 3, 4)
-CONTROLLERS = (100, 101, 102)
-"""Of the KRaft quorum; with ZooKeeper brokers are controllers."""
+CONTROLLERS: Mapping[str, tuple[int, ...]] = {
+    "apart": (100, 101, 102),
+    "combined": (0, 1, 2),  # nodes that are brokers, too
+    "single": (100,),
+    "voters": (100, 101, 102),  # who votes is in the log, not in the settings (KIP-853)
+}
+"""The KRaft quorum, by the shape of the cluster; with ZooKeeper brokers are controllers."""
 QUORUM_ID = "kR4fTcLuStErIdOnLoOpBk"
+DIRECTORY_ID = "dIrEcToRyOfVoTeR000{:03}"
+"""Of a controller, by its node; 22 characters are an id of Kafka's."""
+QUORUM = ["org.apache.kafka.tools.MetadataQuorumCommand"]
 OPENED = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.lang", "java.util", "java.util.concurrent", "java.nio", "sun.nio.ch")
@@ -41,7 +49,7 @@ LEVELS = """
 log4j.rootLogger=INFO, server
 log4j.logger.kafka.controller={level}, controller
 log4j.additivity.kafka.controller=false
-log4j.logger.org.apache.kafka.controller=INFO, controller
+log4j.logger.org.apache.kafka.controller={kraft}, controller
 log4j.additivity.org.apache.kafka.controller=false
 log4j.logger.state.change.logger={level}, state
 log4j.additivity.state.change.logger=false
@@ -57,11 +65,11 @@ LEVELS_2 = """
 rootLogger.level=INFO
 rootLogger.appenderRef.server.ref=server
 logger.a.name=org.apache.kafka.controller
-logger.a.level=INFO
+logger.a.level={kraft}
 logger.a.additivity=false
 logger.a.appenderRef.controller.ref=controller
 logger.b.name=state.change.logger
-logger.b.level=INFO
+logger.b.level={level}
 logger.b.additivity=false
 logger.b.appenderRef.state.ref=state
 """
@@ -102,16 +110,21 @@ class Cluster:
     is_kraft: bool
     classes: str
     level: str = "INFO"
+    shape: str = "apart"
+    settings: Mapping[str, object] = field(default_factory=dict)
     processes: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
     ports: dict[int, int] = field(default_factory=dict)
     zookeeper: subprocess.Popen[bytes] | None = None
     zookeeper_port: int = 0
 
     def __post_init__(self) -> None:
-        nodes = (*BROKERS, *CONTROLLERS)
-        *ports, self.zookeeper_port = free_ports(len(nodes) + 1)
-        self.ports = dict(zip(nodes, ports, strict=True))
-        self.nodes = nodes if self.is_kraft else BROKERS
+        self.controllers = CONTROLLERS[self.shape] if self.is_kraft else ()
+        nodes = tuple(dict.fromkeys((*BROKERS, *self.controllers)))
+        *ports, self.zookeeper_port = free_ports(2 * len(nodes) + 1)
+        self.ports = dict(zip(nodes, ports[: len(nodes)], strict=True))
+        both = dict(zip(nodes, ports[len(nodes) :], strict=True))
+        self.quorum_ports = {node: (both if node in BROKERS else self.ports)[node] for node in self.controllers}
+        self.nodes = nodes
         for node in self.nodes:
             self._write_settings(node)
 
@@ -133,13 +146,32 @@ class Cluster:
         """Format and start whatever the cluster needs; returns once all brokers listen. Raises TimeoutError."""
         if self.is_kraft:
             for node in self.nodes:
-                self.tool(["kafka.tools.StorageTool"], "format", "-t", QUORUM_ID, "-c", str(self._file(node)))
+                self.format(node, ["--no-initial-controllers"] if node in BROKERS else self._initial_controllers())
         else:
             self._start_zookeeper()
         for node in reversed(self.nodes):
             self.start(node)
         for broker in BROKERS:
             wait_until(lambda broker=broker: is_listening(self.ports[broker]), 120)
+
+    def format(self, node: int, voters: list[str]) -> None:
+        """Format a node's log directories; `voters`: what tells the format tool of them, where the log has them."""
+        extra = voters if self.shape == "voters" else []
+        self.tool(["kafka.tools.StorageTool"], "format", "-t", QUORUM_ID, "-c", str(self._file(node)), *extra)
+
+    def _initial_controllers(self) -> list[str]:
+        ids = (f"{node}@127.0.0.1:{self.quorum_ports[node]}:{DIRECTORY_ID.format(node)}" for node in self.controllers)
+        return ["--initial-controllers", ",".join(ids)]
+
+    def remove_voter(self, node: int) -> None:
+        """Take a controller out of the quorum (KIP-853); its process goes on, as an observer."""
+        ids = ["--controller-id", str(node), "--controller-directory-id", DIRECTORY_ID.format(node)]
+        self.tool(QUORUM, "--bootstrap-server", self.bootstrap, "remove-controller", *ids)
+
+    def add_voter(self, node: int) -> None:
+        """Put a controller into the quorum (KIP-853)."""
+        file = str(self._file(node))
+        self.tool(QUORUM, "--command-config", file, "--bootstrap-server", self.bootstrap, "add-controller")
 
     def start(self, node: int) -> None:
         """Start a node's process."""
@@ -230,20 +262,32 @@ class Cluster:
         if node in BROKERS:
             settings |= {"broker.rack": f"rack{node % 3}", "listeners": f"PLAINTEXT://{address}"}
         if self.is_kraft:
-            voters = ",".join(f"{each}@127.0.0.1:{self.ports[each]}" for each in CONTROLLERS)
-            settings |= {"node.id": node, "process.roles": "broker" if node in BROKERS else "controller"}
-            settings |= {"controller.quorum.voters": voters, "controller.listener.names": "CONTROLLER"}
-            settings["listener.security.protocol.map"] = "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"
-            if node in CONTROLLERS:
-                settings["listeners"] = f"CONTROLLER://{address}"
+            settings |= self._kraft_settings(node, address)
         else:
             settings |= {"broker.id": node, "zookeeper.connect": f"127.0.0.1:{self.zookeeper_port}"}
             settings |= {"zookeeper.session.timeout.ms": 9000, "zookeeper.connection.timeout.ms": 60000}
-        write_properties(self._file(node), settings)
+        write_properties(self._file(node), settings | dict(self.settings))
         levels, appender = (LEVELS_2, APPENDER_2) if release_of(self.version) >= (4,) else (LEVELS, APPENDER)
         appenders = "".join(appender.format(name=name, file=self.logs(node) / file) for name, file in FILES.items())
-        text = levels.replace("{level}", self.level) + appenders
+        kraft = self.level if self.is_kraft else "INFO"
+        text = levels.replace("{level}", self.level).replace("{kraft}", kraft) + appenders
         self._file(node).with_suffix(".log4j.properties").write_text(text, "utf-8")
+
+    def _kraft_settings(self, node: int, address: str) -> dict[str, object]:
+        voters = [(each, f"127.0.0.1:{self.quorum_ports[each]}") for each in self.controllers]
+        roles = {"broker": node in BROKERS, "controller": node in self.controllers}
+        settings: dict[str, object] = {"node.id": node, "controller.listener.names": "CONTROLLER"}
+        settings["process.roles"] = ",".join(role for role, is_role in roles.items() if is_role)
+        settings["listener.security.protocol.map"] = "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"
+        if self.shape == "voters":
+            settings["controller.quorum.bootstrap.servers"] = ",".join(address for _, address in voters)
+        else:
+            settings["controller.quorum.voters"] = ",".join(f"{each}@{address}" for each, address in voters)
+        if all(roles.values()):
+            settings["listeners"] = f"PLAINTEXT://{address},CONTROLLER://127.0.0.1:{self.quorum_ports[node]}"
+        elif roles["controller"]:
+            settings["listeners"] = f"CONTROLLER://{address}"
+        return settings
 
 
 def wait_until(is_so: Any, seconds: float) -> None:
@@ -266,5 +310,5 @@ def write_meta(cluster: Cluster, seed: int) -> None:
     meta = {"version": cluster.version, "brokers": len(BROKERS), "scenario": "chaos", "seed": seed}
     meta |= {"state_change_level": cluster.level, "timezone": "UTC"}
     if cluster.is_kraft:
-        meta |= {"mode": "kraft", "controllers": list(CONTROLLERS)}
+        meta |= {"mode": "kraft", "controllers": list(cluster.controllers)}
     (cluster.folder / "meta.json").write_text(json.dumps(meta, indent=1), "utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.proofs.live_cluster import BROKERS, CONTROLLERS, Cluster
+from tests.proofs.live_cluster import BROKERS, Cluster
 from tests.proofs.live_jars import release_of
 
 TOPICS: dict[str, tuple[list[list[int]], dict[str, str]]] = {
@@ -57,6 +57,7 @@ class Faults:
         kinds: list[tuple[Callable[[], None], int]] = [
             (self.crash, 5), (self.freeze, 5), (self.stop, 5), (self.break_controller, 2), (self.reassign, 4),
             (self.cancel, 1), (self.elect, 2), (self.change_topics, 3), (self.lose_directory, 1),
+            (self.configure, 2),
         ]  # fmt: skip
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -69,7 +70,11 @@ class Faults:
             self._produce_for(self.random.choice((0.5, 2, 5, 9)))
         self._heal(float("inf"))
         self._produce_for(20)
-        for node in BROKERS:
+        for node in reversed(BROKERS):  # those that are controllers, too, last
+            self.log("controlled_shutdown", node=node)
+            self.cluster.shut_down(node)
+            self.log("stopped", node=node)
+        for node in set(self.cluster.controllers) - {*BROKERS}:
             self.log("controlled_shutdown", node=node)
             self.cluster.shut_down(node)
             self.log("stopped", node=node)
@@ -83,7 +88,10 @@ class Faults:
     def _present(self) -> list[int]:
         """Brokers that may be taken away now."""
         there = [broker for broker in BROKERS if broker not in self.down and broker not in self.frozen]
-        return there if len(there) > len(BROKERS) - MOST_AWAY else []
+        if self.cluster.shape == "combined":  # one of three controllers may be away
+            voters = [node for node in self.cluster.controllers if node in there]
+            there = [node for node in there if node not in voters or len(voters) > 2]
+        return there if len({*BROKERS} - {*self.down} - {*self.frozen}) > len(BROKERS) - MOST_AWAY else []
 
     def _heal(self, now: float) -> None:
         """Continue, and start again, what has been away for long enough, or ended by itself.
@@ -130,8 +138,10 @@ class Faults:
         """Kill or freeze a controller of the quorum; with ZooKeeper crash a broker, which may be it."""
         if not self.cluster.is_kraft:
             self.crash()
-        elif not {*self.down, *self.frozen} & {*CONTROLLERS}:
-            node = self.random.choice(CONTROLLERS)
+        elif self.cluster.shape == "voters" and self.random.random() < 0.4:
+            self._change_voters()
+        elif not {*self.down, *self.frozen} & {*self.cluster.controllers}:
+            node = self.random.choice(self.cluster.controllers)
             if self.random.random() < 0.5:
                 self.cluster.kill(node)
                 self.log("kill", node=node)
@@ -140,6 +150,15 @@ class Faults:
                 self.cluster.send(node, signal.SIGSTOP)
                 self.log("pause", node=node)
                 self.frozen[node] = time.monotonic() + self.random.choice((3, 8))
+
+    def _change_voters(self) -> None:
+        """Take a controller out of the quorum for some seconds."""
+        node = self.random.choice(self.cluster.controllers)
+        self.log("remove_controller", node=node)
+        self.cluster.remove_voter(node)
+        self._produce_for(4)
+        self.log("add_controller", node=node)
+        self.cluster.add_voter(node)
 
     def lose_directory(self) -> None:
         """A broker's second log directory goes away beneath it; it comes back when the broker is started anew."""
@@ -207,6 +226,22 @@ class Faults:
 
     def _replicas(self, count: int = 0) -> list[int]:
         return self.random.sample(BROKERS, count or self.random.choice((1, 2, 2, 3)))
+
+    def configure(self) -> None:
+        """Change at run time what elections go by, of a topic or of all brokers (from 2.3 on, KIP-339)."""
+        from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+        kind, name = self.random.choice(
+            [(ResourceType.TOPIC, topic) for topic in self.topics] + [(ResourceType.BROKER, "")]
+        )
+        setting, values = self.random.choice(
+            (("unclean.leader.election.enable", ("true", "false")), ("min.insync.replicas", ("1", "2")))
+        )
+        value = self.random.choice(values)
+        self.log("configure", of=name or "all brokers", setting=setting, value=value)
+        entry = ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(kind, name, incremental_configs=[entry])
+        self.admin.incremental_alter_configs([resource])[resource].result(30)
 
     def _plan(self) -> Path:
         """A reassignment of some partitions, written for Kafka's tool."""

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from tests.proofs.live_cluster import CONTROLLERS, Cluster
+from tests.proofs.live_cluster import Cluster
 
 CREATE, DELETE, SET, MULTI, CREATE_2, CREATE_CONTAINER, CREATE_TTL, CLOSE = 1, 2, 5, 14, 15, 19, 21, -11
 """Types of ZooKeeper's transactions (org.apache.zookeeper.ZooDefs.OpCode); others change no node."""
@@ -93,7 +93,7 @@ def kraft_truth(dump: str) -> Iterator[dict[str, Any]]:
 def write_truth(cluster: Cluster) -> None:
     """truth.jsonl of a cluster that has been stopped and, of KRaft, metadata-dump.txt. Raises ValueError."""
     if cluster.is_kraft:
-        logs = (cluster.disks(node)[0] / "__cluster_metadata-0" / f"{0:020}.log" for node in CONTROLLERS)
+        logs = (cluster.disks(node)[0] / "__cluster_metadata-0" / f"{0:020}.log" for node in cluster.controllers)
         log = max(logs, key=lambda path: path.stat().st_size)
         tools = ["kafka.tools.DumpLogSegments", "org.apache.kafka.tools.DumpLogSegments"]
         dump = cluster.tool(tools, "--cluster-metadata-decoder", "--files", str(log))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from udfs.incidents.node_stops import CRASHED, HALTED, LOG_DIR_FAILED, SHUT_DOWN, lost_session
+from udfs.incidents.node_stops import CRASHED, HALTED, LOG_DIR_FAILED, SHUT_DOWN, START_FAILED, lost_session
 from udfs.incidents.stories import story_of
 from udfs.incidents.symptoms import AT_ONCE_MS, Fact, Symptoms, count_of, symptoms_of
 from udfs.incidents.titles import title_of
@@ -91,6 +91,8 @@ def root_cause(symptoms: Symptoms) -> str | None:
             return f"{role}_crash"
         if how in (HALTED, LOG_DIR_FAILED):
             return "broker_halted" if how == HALTED else "log_dir_failure"
+        if how == START_FAILED:
+            return START_FAILED
         return lost_session(how, stop["ended_by"])
     if symptoms.terms:
         return "controller_changed"
@@ -129,7 +131,7 @@ def begin(symptoms: Symptoms) -> int | None:
 def began_after(symptoms: Symptoms, since: int) -> int | None:
     """The last line of the node before it went without a word."""
     stop = symptoms.stop
-    is_exact = stop is None or stop["how"] in (SHUT_DOWN, HALTED, LOG_DIR_FAILED)
+    is_exact = stop is None or stop["how"] in (SHUT_DOWN, HALTED, LOG_DIR_FAILED, START_FAILED)
     if is_exact or stop is None or stop["began_after"] is None:
         return None
     last_line: int = stop["began_after"]

@@ -13,7 +13,8 @@ from typing import Any
 
 Row = Mapping[str, Any]
 
-START, STARTED, STOP, HALT, HALT_LOG_DIR = "start", "started", "stop", "halt", "halt_log_dir"
+START, STARTED, START_FAILED = "start", "started", "start_failed"
+STOP, HALT, HALT_LOG_DIR = "stop", "halt", "halt_log_dir"
 CLEAN, UNCLEAN, ALIVE, GONE, BACK = "clean", "unclean", "alive", "gone", "back"
 LIFE_SIGNS: Mapping[str, str] = {
     "raft_log_snapshots_initialized": START,
@@ -22,11 +23,14 @@ LIFE_SIGNS: Mapping[str, str] = {
     "controller_server_starting": START,
     "broker_started": STARTED,
     "kraft_server_started": STARTED,
+    "server_start_failed": START_FAILED,
     "process_signalled": STOP,
     "broker_stopping": STOP,
     "controller_server_stopping": STOP,
     "controlled_shutdown_requested": STOP,
-    "process_halting": HALT,
+    "process_halting": HALT_LOG_DIR,
+    "leader_and_isr_disk_error": HALT_LOG_DIR,
+    "high_watermark_checkpoint_failed": HALT_LOG_DIR,
     "process_exiting": HALT,
     "kraft_fatal_fault": HALT,
     "log_dir_failure_broker_halt": HALT_LOG_DIR,
@@ -37,6 +41,9 @@ LIFE_SIGNS: Mapping[str, str] = {
     "broker_heartbeat_failed": ALIVE,
 }
 """What a line of a process says about its life, by event type. Raft's lines are a KRaft process's first."""
+DISK_HALTS = ("high_watermark_checkpoint_failed", "leader_and_isr_disk_error", "process_halting")
+"""By what a process says that a disk failed it, and halts: before 1.0, from which on it goes on without the directory
+(KIP-112), and names that in the first of these."""
 SHUTDOWN_GRANTED: Mapping[str, str] = {
     "controlled_shutdown_started": STOP,
     "kraft_broker_controlled_shutdown_granted": STOP,
@@ -47,6 +54,7 @@ _OF_ANY_PROCESS = frozenset(
     (
         "raft_log_snapshots_initialized", "raft_thread_starting", "kraft_server_started", "process_signalled",
         "process_exiting", "controller_server_starting", "controller_server_stopping", "process_halting",
+        "server_start_failed",
         "kraft_fatal_fault", "zk_session_timed_out", "zk_session_expired",
     )
 )  # fmt: skip
@@ -54,7 +62,8 @@ _OF_ANY_PROCESS = frozenset(
 
 CRASHED, SHUT_DOWN, HALTED, LOG_DIR_FAILED, CUT_OFF = "crashed", "shut_down", "halted", "log_dir_failed", "cut_off"
 """How a node went: without a word; by a signal or request; by its own decision after an error; because of its log
-directories; or its session ended while the process lived on. None: only its session is known to have ended."""
+directories; or its session ended while the process lived on; or it did not come up (START_FAILED). None: only its
+session is known to have ended."""
 
 LIVED_ON = "lived_on"
 """Of a controller's term that ended: its process did not."""
@@ -99,6 +108,10 @@ class NodeStop:
     """How many more processes started before it was back: those before had stopped again."""
     last_restart: dict[str, Any] | None = None
     """The first line of the last of these: `at, node_id, file_id, line`."""
+    failed_starts: int = 0
+    """How many processes logged that they could not start."""
+    failed_start: dict[str, Any] | None = None
+    """What the last of these logged: `at, node_id, file_id, line`, and `text`, the error, None if no line has it."""
     until: int | None = None
     """When it was registered or unfenced again, or at least ready."""
     followed_at: int | None = None
@@ -129,6 +142,8 @@ class _Node:
         """The event type of its process's first line that shows a start, and when that was."""
         self.first_lines: set[str] = set()
         """Event types of LOGGED_ONCE that the last process that started after the stop has logged."""
+        self.failures: set[str] = set()
+        """What the last process has logged of not being able to start: its server and Kafka as a whole may."""
         self.ready_at: int | None = None
         self.was_there = False
         """Whether an earlier line shows that it ran."""
@@ -150,6 +165,8 @@ class _Node:
         match kind:
             case "start":
                 self._start(row)
+            case "start_failed":
+                self._fail_to_start(row)
             case "stop" | "halt" | "halt_log_dir":
                 self._leave(row)
             case "gone":
@@ -229,6 +246,21 @@ class _Node:
         elif self.was_there and last is not None:
             self._open(row, CRASHED).started_at = row["at"]
         self.first_lines = {row["event_type"]}
+        self.failures.clear()
+
+    def _fail_to_start(self, row: Row) -> None:
+        """A process could not start. One that logs nothing before that has started all the same."""
+        stop, failure = self.stop, f"{row['event_type']} {row['source']}"
+        if stop is None:
+            stop = self._open(row, START_FAILED)
+        elif stop.started_at is None and stop.how in (None, CUT_OFF):
+            stop.started_at, stop.how = row["at"], CRASHED
+            stop.prove(row)
+        if not self.failures or failure in self.failures:
+            stop.failed_starts += 1
+            stop.failed_start = {"at": row["at"], **_line_of(row), "text": row["text"]}
+            self.failures.clear()
+        self.failures.add(failure)
 
     def _start_again(self, stop: NodeStop, row: Row) -> None:
         """Another line of the process that started last, or the first one of the next, if that one stopped."""
@@ -236,6 +268,7 @@ class _Node:
         if event_type in LOGGED_ONCE & self.first_lines:
             stop.restarts, stop.last_restart = stop.restarts + 1, {"at": row["at"], **_line_of(row)}
             self.first_lines.clear()
+            self.failures.clear()
         self.first_lines.add(event_type)
 
     def _leave(self, row: Row) -> None:
@@ -305,8 +338,9 @@ def node_stops(signs: Iterable[Row]) -> Iterator[dict[str, Any]]:
 
     `signs`: rows in order of cluster, node and time, with `cluster, node_id` (who they are about), `at, event_type,
     kind` (as in LIFE_SIGNS, or GONE and BACK, the controller's view, without event type), `ended_by` of GONE,
-    `last_before`: the node's own last line before a START or GONE, `first_after`: its next one after a GONE; and the
-    line itself: `line_node_id, file_id, line`.
+    `last_before`: the node's own last line before a START or GONE, `first_after`: its next one after a GONE; of
+    START_FAILED `source`, which of a process's servers says so, and `text`, the error; and the line itself:
+    `line_node_id, file_id, line`.
     """
     for _, rows in groupby(signs, key=lambda row: (row["cluster"], row["node_id"])):
         node = _Node()

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from udfs.incidents.node_stops import BOUNCED, CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN, lost_session
+from udfs.incidents.node_stops import (
+    BOUNCED,
+    CRASHED,
+    CUT_OFF,
+    HALTED,
+    LOG_DIR_FAILED,
+    SHUT_DOWN,
+    START_FAILED,
+    lost_session,
+)
 from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import Fact, Symptoms
 from udfs.incidents.telling import MOST_LISTED, Telling
@@ -43,6 +52,8 @@ def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
         reason = "its log directory failed" if how == LOG_DIR_FAILED else "of an error"
         telling.say(f"{name} halted at {at_text(stop['at'])} because {reason}{line}{besides}")
         telling.step(stop["at"], f"{name} halted", stop)
+    elif how == START_FAILED:
+        telling.say(f"{name} was not there, and failed to start at {on}{line}{besides}")
     elif lost_session(how, stop["ended_by"]) == BOUNCED:
         unknown = "its logs do not tell whether it was restarted or its session had ended"
         telling.say(f"{name} registered anew at {on}{line}: {unknown}{besides}")
@@ -55,7 +66,10 @@ def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
     if starts:
         telling.step(stop["started_at"], f"{name} started anew", stop, len(stop["evidence"]) - 1)
     if stop["restarts"]:
-        telling.step(stop["last_restart"]["at"], f"{name} started anew", _restart(stop))
+        telling.step(stop["last_restart"]["at"], f"{name} started anew", _line_of(stop["last_restart"]))
+    if stop["failed_starts"]:
+        error = _error_of(stop)
+        telling.step(stop["failed_start"]["at"], f"{name} failed to start{error}", _line_of(stop["failed_start"]))
 
 
 def _tell_crash(telling: Telling, stop: Fact, on: str, starts: str) -> None:
@@ -73,18 +87,28 @@ def _tell_crash(telling: Telling, stop: Fact, on: str, starts: str) -> None:
 
 
 def _besides(telling: Telling, stop: Fact) -> str:
-    """`; it stopped before it was back, and started anew once more at 12:00:40.000 [2]`, and who was away already."""
-    restarts = stop["restarts"]
+    """`; it stopped before it was back, and started anew once more at 12:00:40.000 [2]`, or that it could not start,
+    and because of which error the last time; and who was away already."""
+    restarts, failures = stop["restarts"], stop["failed_starts"]
+    if failures:
+        often = "" if failures == 1 else f" {failures:,} times, the last time"
+        at = f"{telling.time(stop['failed_start']['at'])}{telling.line(_line_of(stop['failed_start']))}"
+        return f"; it could not start{often} at {at}{_error_of(stop)}{_others_away(telling, stop)}"
     if not restarts:
         return _others_away(telling, stop)
     often = "once more" if restarts == 1 else f"{restarts:,} times more, the last time"
-    last = f"{telling.time(stop['last_restart']['at'])}{telling.line(_restart(stop))}"
+    last = f"{telling.time(stop['last_restart']['at'])}{telling.line(_line_of(stop['last_restart']))}"
     return f"; it stopped before it was back, and started anew {often} at {last}{_others_away(telling, stop)}"
 
 
-def _restart(stop: Fact) -> Fact:
-    """The last start of a stop after which more than one process started, with its line."""
-    return {"evidence": [{name: stop["last_restart"][name] for name in ("node_id", "file_id", "line")}]}
+def _error_of(stop: Fact) -> str:
+    """`: java.io.IOException: No space left on device`, of the last start that failed; nothing if no line has it."""
+    return f": {stop['failed_start']['text']}" if stop["failed_start"]["text"] else ""
+
+
+def _line_of(start: Fact) -> Fact:
+    """A start of a process, with its line as evidence."""
+    return {"evidence": [{name: start[name] for name in ("node_id", "file_id", "line")}]}
 
 
 def _others_away(telling: Telling, stop: Fact) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.incidents.node_stops import BOUNCED, CRASHED
+from udfs.incidents.node_stops import BOUNCED, CRASHED, START_FAILED
 from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import Fact, Symptoms
 from udfs.incidents.wording import bounds_text, count_text, length_text
@@ -13,6 +13,7 @@ _TITLES = {
     "controlled_shutdown": "{name} was shut down",
     "controller_shutdown": "{name} was shut down",
     "broker_halted": "{name} halted",
+    "start_failed": "{name} failed to start",
     "log_dir_failure": "{name} halted as its log directory failed",
     "session_expired": "{name} lost its session",
     "fenced": "{name} was fenced",
@@ -60,7 +61,12 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
 
 
 def _restarts_of(stop: Fact) -> str:
-    """How often it started, if once was not enough."""
+    """How often it could not start, or started, if once was not enough."""
+    times = stop["failed_starts"]
+    if times and stop["how"] == START_FAILED:
+        return f" {times:,} times" if times > 1 else ""
+    if times:
+        return f", failed to start {'once' if times == 1 else f'{times:,} times'}"
     return f", started {stop['restarts'] + 1:,} times" if stop["restarts"] else ""
 
 

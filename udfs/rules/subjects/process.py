@@ -19,6 +19,12 @@ SERVERS = (
 CONTROLLER = ("kafka.server.ControllerServer",)
 BROKER = ("kafka.server.BrokerServer",)
 MAIN = ("kafka.Kafka$",)
+HALTING = (
+    "kafka.server.ReplicaManager",
+    "kafka.log.LogManager",
+    "kafka.server.HighwaterMarkCheckpoint",
+    "kafka.server.KafkaApis",
+)
 SIGNALS = ("kafka.Kafka$", "kafka.utils.LoggingSignalHandler", "org.apache.kafka.common.utils.LoggingSignalHandler")
 LOG_MANAGER = ("kafka.log.LogManager",)
 REPLICA = ("kafka.cluster.Replica",)
@@ -131,11 +137,32 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "process_halting",
-        ("kafka.server.ReplicaManager", "kafka.log.LogManager", "kafka.server.HighwaterMarkCheckpoint"),
+        HALTING,
         text="Halting due to unrecoverable I/O error while <doing:text>: <reason:text>",
         sample="[Replica Manager on Broker 4]: Halting due to unrecoverable I/O error while handling produce request: ",
         reads={"broker_id": 4, "doing": "handling produce request", "reason": ""},
         since="0.8.0",
+        until="0.11.0.3",
+    ),
+    Rule(
+        "process_halting",
+        ("kafka.server.ReplicaFetcherThread",),
+        text="Disk error while <doing:letters><? for <tp>?><?.?>",
+        sample="[ReplicaFetcherThread-0-5], Disk error while replicating data for pay-in-3",
+        reads={"doing": "replicating data", "topic": "pay-in", "partition": 3},
+        since="0.8.0",
+        until="0.11.0.3",
+    ),
+    Rule(
+        "process_halting",
+        ("kafka.server.OffsetCheckpoint", "kafka.server.checkpoints.CheckpointFile"),
+        text=(
+            "Halting <doing:letters> file <?(<file:text>) ?>because the underlying file system is inaccessible<? ?>:"
+            "<? ?>"
+        ),
+        sample="Halting writes to offset checkpoint file because the underlying file system is inaccessible : ",
+        reads={"doing": "writes to offset checkpoint"},
+        since="0.10.0.0",
         until="0.11.0.3",
     ),
     Rule(

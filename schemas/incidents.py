@@ -33,6 +33,7 @@ LOG_DIR_FAILURES = table(
     column("partitions_offline", INT, "Number of replicas that the broker's lines name as offline with it."),
     column("partitions", TEXTS, "Their partitions, `topic-3`, sorted."),
     column("broker_halted", FLAG, "Whether the broker halted because of it."),
+    column("error", TEXT, "Exception by which the broker found that it had failed, its first line.", null="not logged"),
     EVIDENCE_COLUMN,
 )
 

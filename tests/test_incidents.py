@@ -228,7 +228,7 @@ def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, *
         "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "restarts",
         "last_restart", "failed_starts", "failed_start", "followed_at", "topic", "partition", "ms", "most_ms",
         "ended_at", "count", "lost_min",
-        "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others", "end_evidence",
+        "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others", "end_evidence", "error",
     )  # fmt: skip
     evidence = [{"node_id": 1, "file_id": "f", "line": line}]
     common = {"cluster": "c", "incident": "i", "kind": kind, "at": at(seconds), "until": at(until)}
@@ -662,6 +662,16 @@ def test_a_broker_that_crashes_in_a_loop() -> None:
     steps = [(step["at"], step["line"]) for step in incident["steps"] if step["what"] == "broker 3 started anew"]
     assert steps == [(at(30), 1), (at(60), 9)]
     assert incident["evidence"][1]["line"] == 9
+
+
+def test_the_error_by_which_a_directory_failed() -> None:
+    failure = fact(
+        "log_dir", 19, 40, node=3, text="/srv/a", count=2, error="java.io.IOException: No space left on device"
+    )
+    story = incident_with(failure)["story"]
+    assert (
+        "Log directory /srv/a of broker 3 failed with 2 replicas at 12:00:19.000 [1]: java.io.IOException: No" in story
+    )
 
 
 def test_a_broker_that_cannot_start() -> None:

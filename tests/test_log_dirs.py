@@ -75,16 +75,41 @@ node_id | at       | event_type                       | fields            | deta
 # from 1.0 on it goes on: other lines tell which directory failed
 4       | 10:00:00 | high_watermark_checkpoint_failed | dir=/srv/b        | {FILE}
 """
-OLD_FAILURES = """
-broker | log_dir | at       | broker_halted | evidence
-1      | /srv/b  | 10:00:00 | true          | 1@f:1
-2      | /srv/b  | 10:00:00 | true          | 2@f:2
+OLD_FAILURES = f"""
+broker | log_dir | at       | broker_halted | evidence | error
+1      | /srv/b  | 10:00:00 | true          | 1@f:1    | {FILE}
+2      | /srv/b  | 10:00:00 | true          | 2@f:2    | {SEGMENT}
 """
 
 
 def test_a_disk_that_halts_a_broker_of_before_1_0(frame: Frame, same: Same) -> None:
     failures = to_log_dir_failures(frame(EVENTS, OLD_HALTS), frame(NODE_STOPS, "node_id"), EvidenceKinds())
     same(failures, OLD_FAILURES)
+
+
+ERRORS = """
+node_id | at | event_type | fields | message | detail
+# the first one of the directory; others are of what is written next
+1 | 09:59:59.998 | log_dir_io_error | file=/a/t-0/leader-epoch-checkpoint |  | java.io.IOException: full
+1 | 10:00:00 | log_dir_failure_started | dir=/a |  | 
+1 | 10:00:00.010 | log_dir_io_error | dir=/a |  | java.io.IOException: gone
+# of another directory, and of another minute; a stack trace that no log has leaves the message
+2 | 09:59:00 | log_dir_io_error | file=/a/recovery-point |  | java.io.IOException: old
+2 | 09:59:59 | log_dir_io_error | file=/ab/recovery-point |  | java.io.IOException: other
+2 | 10:00:00 | log_dir_failure_started | dir=/a |  | 
+3 | 10:00:00 | log_dir_io_error | file=/a/recovery-point | Error of recovery-point | 
+3 | 10:00:00 | log_dir_failure_broker_halt | dirs=/a |  | 
+"""
+OF_ERRORS = """
+broker | log_dir | at       | error
+1      | /a      | 10:00:00 | java.io.IOException: full
+2      | /a      | 10:00:00 |
+3      | /a      | 10:00:00 | Error of recovery-point
+"""
+
+
+def test_by_which_error_a_directory_failed(frame: Frame, same: Same) -> None:
+    same(to_log_dir_failures(frame(EVENTS, ERRORS), frame(NODE_STOPS, "node_id"), EvidenceKinds()), OF_ERRORS)
 
 
 FAILED = """

@@ -67,6 +67,7 @@ FACTS = T.StructType(
         column("healed_by", TEXT, "As in OFFLINE_PARTITIONS."),
         column("healed_by_broker", INT, "As in OFFLINE_PARTITIONS."),
         column("text", TEXT, "A name."),
+        column("error", TEXT, "Of a log directory, as in LOG_DIR_FAILURES."),
         EVIDENCE_COLUMN,
         T.StructField("end_evidence", EVIDENCE),
     ]
@@ -198,6 +199,7 @@ def _log_dirs(failures: DataFrame, dir_keys: DataFrame) -> DataFrame:
         F.col("broker").alias("node"),
         F.col("partitions_offline").alias("count"),
         F.col("log_dir").alias("text"),
+        "error",
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.node_stops import first_line_of
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.evidence import evidence
 from jobs.timelines.row_streams import no_rows
@@ -31,6 +32,10 @@ FILES = (
     r": (/\S*)/[^/\s]+-\d+/\d{20}\.\w+",
 )
 """A file of a log directory that an exception names: of the directory itself, or of one of its partitions."""
+ERROR = "log_dir_io_error"
+"""What a broker logs first: the file that could not be read or written, and the exception."""
+JUST_BEFORE, JUST_AFTER = "INTERVAL 5 SECONDS", "INTERVAL 1 SECOND"
+"""Of a failure its error is so near."""
 ONE_FAILURE = "INTERVAL 1 MINUTE"
 """Lines about one directory that are no further apart, and of one process, are about one failure."""
 _DIR = ["cluster", "broker", "log_dir"]
@@ -61,7 +66,7 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
         F.coalesce("partitions", F.array().cast(events.schema["partitions"].dataType)),
         lambda p: F.concat_ws("-", p["topic"], p["partition"]),
     )
-    return (
+    failures = (
         lines.withColumn("number", F.sum(is_first.cast("int")).over(so_far))
         .withColumn("names", names)
         .groupBy(*_DIR, "number")
@@ -70,6 +75,7 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
             F.array_sort(F.array_distinct(F.flatten(F.collect_list("names")))).alias("partitions"),
             F.max(F.col("event_type") == HALT).alias("broker_halted"),
             F.any_value("starts").alias("starts"),
+            F.min_by("error", F.struct("at", "line")).alias("halt_error"),
             evidence().alias("evidence"),
         )
         .withColumns(
@@ -78,7 +84,32 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
                 "partitions_offline": F.size("partitions"),
             }
         )
+    )
+    return (
+        failures.join(_errors(events, failures), [*_DIR, "at"], "left")
+        .withColumn("error", F.coalesce("halt_error", "error"))
         .select(*LOG_DIR_FAILURES.columns)
+    )
+
+
+def _errors(events: DataFrame, failures: DataFrame) -> DataFrame:
+    """EVENTS, rows of LOG_DIR_FAILURES -> _DIR, `at`, and `error`: the first one that names a file of the directory
+    about then. More may follow of each file that is to be written."""
+    file = F.coalesce(F.col("fields")["file"], F.col("fields")["dir"])
+    errors = events.where(F.col("event_type") == ERROR).select(
+        "cluster",
+        F.coalesce("node_id", "broker_id").alias("broker"),
+        F.col("at").alias("error_at"),
+        "line",
+        file.alias("file"),
+        F.coalesce(first_line_of("detail"), "message").alias("error"),
+    )
+    is_near = F.col("error_at").between(F.col("at") - F.expr(JUST_BEFORE), F.col("at") + F.expr(JUST_AFTER))
+    return (
+        errors.join(F.broadcast(failures.select(*_DIR, "at")), ["cluster", "broker"])
+        .where(is_near & ((F.col("file") == F.col("log_dir")) | F.startswith("file", F.concat("log_dir", F.lit("/")))))
+        .groupBy(*_DIR, "at")
+        .agg(F.min_by("error", F.struct("error_at", "line")).alias("error"))
     )
 
 
@@ -91,10 +122,12 @@ def _with_disk_halts(lines: DataFrame) -> DataFrame:
     with_dir = F.map_concat(
         F.coalesce(fields, F.create_map().cast(lines.schema["fields"].dataType)), F.create_map(F.lit("dir"), named)
     )
-    return (
-        lines.where(~is_disk_halt | (fields["dir"].isNull() & named.isNotNull()))
-        .withColumn("fields", F.when(is_disk_halt, with_dir).otherwise(fields))
-        .withColumn("event_type", F.when(is_disk_halt, F.lit(HALT)).otherwise(F.col("event_type")))
+    return lines.where(~is_disk_halt | (fields["dir"].isNull() & named.isNotNull())).withColumns(
+        {
+            "fields": F.when(is_disk_halt, with_dir).otherwise(fields),
+            "event_type": F.when(is_disk_halt, F.lit(HALT)).otherwise(F.col("event_type")),
+            "error": F.when(is_disk_halt, first_line_of("detail")),
+        }
     )
 
 

@@ -142,6 +142,13 @@ def living_on(events: DataFrame, ends: DataFrame) -> DataFrame:
     return near.join(started, key, "left_anti").select(*key)
 
 
+def first_line_of(text: str) -> Column:
+    """The first line of a column of texts, MOST_TEXT characters of it at most; null of an empty one."""
+    first = F.trim(F.substring_index(F.col(text), "\n", 1))
+    short = F.when(F.length(first) > MOST_TEXT, F.concat(F.left(first, F.lit(MOST_TEXT)), F.lit("...")))
+    return F.when(first != "", F.coalesce(short, first))
+
+
 # ---- signs -----------------------------------------------------------------------------------------------------------
 def _own_signs(events: DataFrame) -> DataFrame:
     """EVENTS -> what processes log of their own life, and controllers of a broker's shutdown."""
@@ -169,19 +176,10 @@ def _own_signs(events: DataFrame) -> DataFrame:
         .select(
             *_NODE, "at", "event_type", kind.alias("kind"), F.lit(None).cast("string").alias("ended_by"),
             F.when(kind == START_FAILED, fields["server"]).alias("source"),
-            F.when(kind == START_FAILED, _first_line_of("detail")).alias("text"),
+            F.when(kind == START_FAILED, first_line_of("detail")).alias("text"),
             "line_node_id", "file_id", "line",
         )
     )  # fmt: skip
-
-
-def _first_line_of(text: str) -> Column:
-    """The first line of a text, MOST_TEXT characters of it at most; null of an empty one."""
-    first = F.trim(F.substring_index(F.col(text), "\n", 1))
-    return F.when(
-        first != "",
-        F.when(F.length(first) > MOST_TEXT, F.concat(F.left(first, F.lit(MOST_TEXT)), F.lit("..."))).otherwise(first),
-    )
 
 
 def _registrations(brokers: DataFrame) -> DataFrame:

@@ -128,7 +128,8 @@ def _tell_log_dirs(telling: Telling, symptoms: Symptoms) -> None:
     for failure in failures[:MOST_LISTED]:
         replicas = f" with {count_text(failure['count'], 'replica')}" if failure["count"] else ""
         text = f"log directory {failure['text']} of broker {failure['node']} failed{replicas}"
-        texts.append(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}")
+        error = f": {failure['error']}" if failure["error"] else ""
+        texts.append(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}{error}")
         telling.step(failure["at"], text, failure)
         if symptoms.stop is None:
             telling.step(failure["until"], f"broker {failure['node']} started anew", None)

@@ -914,6 +914,34 @@ def test_isr_changes(frame: Frame, same: Same) -> None:
     same(to_isr_changes(states(frame, ISRS), frame(EVENTS, SHRINKING), topics, EvidenceKinds()), CHANGES)
 
 
+UNKNOWN = """
+topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | since    | made_by
+t     | 0         | 0           | 1      | 0            | 0               | 1,2,3 | 10:00:00 |
+t     | 0         | 0           | 1      | 0            | 1               | 1,3   | 10:00:10 |
+t     | 0         | 0           | 1      | 0            | 2               | 1     | 10:00:20 |
+t     | 1         | 0           | 1      | 0            | 0               | 1,2   | 10:00:00 |
+t     | 1         | 0           | 1      | 0            | 1               | 1     | 10:00:10 |
+"""
+ASKED_FOR = """
+topic | partition | at         | node_id | event_type    | isr | fields
+# broker 1 leads, and asks for what comes; broker 2 does not lead, and what 1 asks for at the end is another change
+t     | 0         | 10:00:09.9 | 1       | isr_shrinking | 3,1 | out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+t     | 1         | 10:00:09.9 | 2       | isr_shrinking | 1   | out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+t     | 0         | 10:00:19.9 | 1       | isr_shrinking | 3,1 | out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+"""
+OF_ASKERS = """
+topic | partition | at       | kind   | made_by | asked_at
+t     | 0         | 10:00:10 | shrink | leader  | 10:00:09.9
+t     | 0         | 10:00:20 | shrink |         |
+t     | 1         | 10:00:10 | shrink |         |
+"""
+
+
+def test_a_change_for_which_the_leader_has_asked_is_its_own(frame: Frame, same: Same) -> None:
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
+    same(to_isr_changes(states(frame, UNKNOWN), frame(EVENTS, ASKED_FOR), topics, EvidenceKinds()), OF_ASKERS)
+
+
 BEHIND = """
 topic | partition | at         | event_type    | isr | fields
 # 3.6 and later: three followers, of one of which a new leader knows nothing
@@ -1248,22 +1276,27 @@ def test_who_was_absent_for_having_stopped(frame: Frame, same: Same) -> None:
 SHUT_DOWN = """
 node_id | role   | how       | since    | until
 1       | broker | shut_down | 10:00:00 | 10:00:20
+2       | broker | cut_off   | 11:00:00 | 11:00:10
 """
 JOINED = """
-leader | at       | asked_at | lag
+leader | at       | asked_at | told_at  | lag
 # who is shut down fetches until then; 2 s are what clocks may differ by
-1      | 09:59:57 |          | 0
-1      | 09:59:58 |          | 1
+1      | 09:59:57 |          |          | 0
+1      | 09:59:58 |          |          | 1
 # it was back at 10:00:20, and has not joined since
-1      | 10:00:30 | 09:59:59 | 1
+1      | 10:00:30 | 09:59:59 | 10:00:40 | 1
 # it had joined again, and is taken out once more
-1      | 10:00:30 | 10:00:20 | 0
-1      | 10:00:30 |          | 1
+1      | 10:00:30 | 10:00:20 |          | 0
+1      | 10:00:30 |          |          | 1
+# 2 is frozen at some time before its session ends: not yet when it joins again, but for good if it does not
+2      | 10:59:40 |          | 10:59:59 | 0
+2      | 10:59:40 |          | 11:00:00 | 1
+2      | 10:59:40 |          |          | 1
 """
 
 
 def test_who_had_joined_again_is_absent_no_more(frame: Frame, same: Same) -> None:
-    """`asked_at` stands for when it had last joined the ISR."""
+    """`asked_at` stands for when it had last joined the ISR, `told_at` for when it joined next."""
     absences = absences_from_isrs(frame(NODE_STOPS, SHUT_DOWN))
-    absent = was_absent("leader", F.col("asked_at")).cast("long")
+    absent = was_absent("leader", F.col("asked_at"), F.col("told_at")).cast("long")
     same(frame(ISR_CHANGES, JOINED).join(absences, "cluster").withColumn("lag", absent), JOINED)

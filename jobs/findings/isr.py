@@ -55,6 +55,8 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame, kind
     changes = shrinks.unionByName(expands).withColumn("at", F.col("since"))
     if kinds.have((*ASKING, TELLING)):
         changes = changes.join(_of_lines(changes, _lines(events, topics, kinds)), CHANGE, "left")
+        is_asked = F.col("asked_at").isNotNull()
+        changes = changes.withColumn("made_by", F.coalesce("made_by", F.when(is_asked, "leader")))
     else:
         types = {name: ISR_CHANGES.schema[name].dataType for name in _OF_LINES}
         changes = changes.withColumns({name: F.lit(None).cast(type_) for name, type_ in types.items()})
@@ -62,22 +64,25 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame, kind
 
 
 def _of_lines(changes: DataFrame, lines: DataFrame) -> DataFrame:
-    """Rows of ISR_CHANGES, of `_lines` -> CHANGE, _OF_LINES, of the changes that leaders made.
+    """Rows of ISR_CHANGES, of `_lines` -> CHANGE, _OF_LINES, of the changes that leaders made, or may have made.
 
     The leader's line is logged up to LATE_MS before the first proof of the state, or by the clock of another node up to
-    EARLY_MS after. Lines are looked up by the minute, for a long history has many of each partition.
+    EARLY_MS after. A change of which nobody knows who made it is the leader's if that has asked for the same. Lines are
+    looked up by the minute, for a long history has many of each partition.
     """
     at, logged_at = F.unix_millis("at"), F.unix_millis("logged_at")
     latest = F.when(F.col("asks").isNull(), EARLY_MS).otherwise(LATE_MS)
     earliest = F.when(F.col("asks").isNull(), TELLING_MS).otherwise(EARLY_MS)
     minutes = F.sequence(_minute(logged_at - earliest), _minute(logged_at + latest))
     is_asked = (F.col("asks") == F.col("kind")) & (F.col("asked_isr") == F.col("isr"))
-    asked_at = F.when(is_asked, F.col("logged_at"))
+    asked_at, is_known = F.when(is_asked, F.col("logged_at")), F.col("made_by").isNotNull()
+    is_leader = F.col("asker") == F.col("leader")
     return (
-        changes.where("made_by = 'leader'")
-        .select(*CHANGE, "at", "isr", _minute(at).alias("minute"))
+        changes.where("made_by = 'leader' OR made_by IS NULL AND leader >= 0")
+        .select(*CHANGE, "at", "isr", "leader", "made_by", _minute(at).alias("minute"))
         .join(lines.withColumn("minute", F.explode(minutes)), [*INCARNATION, "minute"])
-        .where((at - logged_at).between(-earliest, latest) & (F.col("asks").isNull() | is_asked))
+        .where((at - logged_at).between(-earliest, latest))
+        .where(F.when(is_known, is_asked | F.col("asks").isNull()).otherwise(is_asked & is_leader))
         .groupBy(*CHANGE)
         .agg(
             F.max(asked_at).alias("asked_at"),
@@ -90,11 +95,12 @@ def _of_lines(changes: DataFrame, lines: DataFrame) -> DataFrame:
 
 def _lines(events: DataFrame, topics: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE -> INCARNATION, `logged_at`, and of leaders' lines on their own changes `asks`, the kind,
-    `asked_isr` and what they print; the others are controllers' that tell brokers of changes."""
+    `asker`, `asked_isr` and what they print; the others are controllers' that tell brokers of changes."""
     fields, end_offset = F.col("fields"), F.col("fields")["leader_end_offset"].try_cast("long")
     kind = F.create_map(*(F.lit(text) for pair in ASKING.items() for text in pair))[F.col("event_type")]
     asking = events.where(F.col("event_type").isin(*ASKING) & F.col("topic").isNotNull()).select(
         *("cluster", "topic", "partition", "topic_id", "at"),
+        F.coalesce("broker_id", "node_id").alias("asker"),
         kind.alias("asks"),
         F.array_sort("isr").alias("asked_isr"),
         end_offset.alias("leader_end_offset"),
@@ -205,9 +211,10 @@ def _timed_moves(
     joined_at = F.last(F.when(F.col("joined"), F.col("at")), ignorenulls=True).over(
         order.rowsBetween(Window.unboundedPreceding, -1)
     )
+    rejoined_at = F.when(F.lead("joined").over(order), F.lead("at").over(order))
     return (
-        known.withColumn("joined_at", joined_at)
-        .withColumn("stopped", ~F.col("joined") & was_absent("follower", F.col("joined_at")))
+        known.withColumns({"joined_at": joined_at, "rejoined_at": rejoined_at})
+        .withColumn("stopped", ~F.col("joined") & was_absent("follower", F.col("joined_at"), F.col("rejoined_at")))
         .withColumns(
             {
                 "hour": F.date_trunc("hour", "at"),

@@ -98,8 +98,9 @@ def lists_by_broker(rows: DataFrame, broker: str, entry: Column, name: str, *by:
 
 
 def absences_from_isrs(stops: DataFrame) -> DataFrame:
-    """NODE_STOPS -> cluster, and by broker when it may have left ISRs because it was stopped: `absent_from`, and until
-    when, `absent_to`, and when it was back, `absent_back`, of the absences that have ended."""
+    """NODE_STOPS -> cluster, and by broker when it may have left ISRs because it was stopped: `absent_from`, from when
+    each absence was sure, `absent_since`, and of those that have ended until when, `absent_to`, and when it was back,
+    `absent_back`."""
     lag, slack = F.expr(f"INTERVAL {MOST_LAG_S} SECONDS"), F.expr("INTERVAL 2 SECONDS")
     # who was frozen may have been so before, and have logged a line as its session ended
     is_frozen = F.coalesce(F.col("how") == CUT_OFF, F.lit(False))
@@ -109,24 +110,27 @@ def absences_from_isrs(stops: DataFrame) -> DataFrame:
     # who is back before that may be dropped for what it missed
     end = F.when(F.col("until").isNotNull(), F.greatest(F.col("until"), F.col("since") + lag) + slack)
     absences = stops.where("role = 'broker'").select(
-        "cluster", "node_id", begin.alias("since"), end.alias("until"), F.col("until").alias("back")
+        "cluster", "node_id", "since", begin.alias("begin"), end.alias("end"), F.col("until").alias("back")
     )
-    begins, ends, returns = (
-        lists_by_broker(absences, "node_id", F.col(at), name)
-        for at, name in (("since", "absent_from"), ("until", "absent_to"), ("back", "absent_back"))
-    )
-    return begins.join(ends, "cluster").join(returns, "cluster")
+    times = {"begin": "absent_from", "end": "absent_to", "back": "absent_back", "since": "absent_since"}
+    lists = [lists_by_broker(absences, "node_id", F.col(at), name) for at, name in times.items()]
+    return reduce(lambda joined, more: joined.join(more, "cluster"), lists)
 
 
-def was_absent(broker: str, joined_at: Column | None = None) -> Column:
+def was_absent(broker: str, joined_at: Column | None = None, rejoined_at: Column | None = None) -> Column:
     """Whether a broker was absent at the time of a row with the columns of `absences_from_isrs`: more absences have
     begun by then than have ended. `joined_at`: when it had last joined the ISR; by that absences are over after which
-    it was back before."""
-    begun = number_until(F.try_element_at("absent_from", F.col(broker)), F.col("at"))
-    just_before = F.col("at") - F.expr("INTERVAL 0.000001 SECOND")
-    ended = number_until(F.try_element_at("absent_to", F.col(broker)), just_before)
+    it was back before. `rejoined_at`: when it joined next; absences that were not sure by then had not begun."""
+
+    def number(times: str, at: Column) -> Column:
+        return number_until(F.try_element_at(times, F.col(broker)), at)
+
+    begun = number("absent_from", F.col("at"))
+    ended = number("absent_to", F.col("at") - F.expr("INTERVAL 0.000001 SECOND"))
     if joined_at is not None:
-        ended = F.greatest(ended, number_until(F.try_element_at("absent_back", F.col(broker)), joined_at))
+        ended = F.greatest(ended, number("absent_back", joined_at))
+    if rejoined_at is not None:
+        begun = F.least(begun, number("absent_since", rejoined_at))
     return F.coalesce(begun > ended, F.lit(False))
 
 

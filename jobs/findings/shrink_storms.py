@@ -33,7 +33,9 @@ STORMS = T.StructType(
 def to_shrink_storms(isr_changes: DataFrame, stops: DataFrame) -> DataFrame:
     """ISR_CHANGES, NODE_STOPS -> STORMS, but of brokers that were stopped: those belong to their stop.
 
-    Who was back, had joined again, and is taken out once more is at fault anew."""
+    Who was back, had joined again, and is taken out once more is at fault anew; so is who joined again before it was
+    stopped.
+    """
     moves = isr_changes.select(
         *INCARNATION, "ordinal", "at", "kind", "made_by", "leader",
         F.explode(F.concat("added", "removed")).alias("follower"),
@@ -46,7 +48,7 @@ def to_shrink_storms(isr_changes: DataFrame, stops: DataFrame) -> DataFrame:
         moves.withColumns({"back_at": F.lead("at").over(order), "joined_at": joined_at})
         .where("kind = 'shrink' AND made_by = 'leader'")
         .join(F.broadcast(absences_from_isrs(stops)), "cluster", "left")
-        .where(~was_absent("follower", F.col("joined_at")))
+        .where(~was_absent("follower", F.col("joined_at"), F.col("back_at")))
         .withColumn("leader_stops", was_absent("leader"))
         .select("cluster", "at", "topic", "partition", "follower", "leader", "leader_stops", "back_at", "proof.*")
     )

@@ -28,7 +28,8 @@ def sign(line: int, seconds: float, what: str, last: float | None = None, after:
         "cluster": "c", "node_id": 3, "at": at(seconds), "event_type": None if kind in (GONE, BACK) else kind,
         "kind": kinds.get(kind, kind), "ended_by": None if source else how or None,
         "last_before": at(last), "first_after": at(after),
-        "source": source, "text": source, "line_node_id": 3, "file_id": "f", "line": line,
+        "source": source, "text": source or ("disk" if kind.startswith("high_watermark") else None),
+        "line_node_id": 3, "file_id": "f", "line": line,
     }  # fmt: skip
 
 
@@ -662,6 +663,27 @@ def test_a_broker_that_crashes_in_a_loop() -> None:
     steps = [(step["at"], step["line"]) for step in incident["steps"] if step["what"] == "broker 3 started anew"]
     assert steps == [(at(30), 1), (at(60), 9)]
     assert incident["evidence"][1]["line"] == 9
+
+
+def test_the_error_of_which_a_process_halts() -> None:
+    """Where a directory is known to have failed its own error is told, once."""
+    rows = [
+        sign(1, 0, "broker_started"),
+        sign(2, 10, "high_watermark_checkpoint_failed"),
+        sign(3, 20, "broker_starting"),
+    ]
+    (stop,) = node_stops(rows)
+    assert (stop["how"], stop["error"]) == ("log_dir_failed", "disk")
+    halt = {**CRASH, "how": "halted", "at": at(19), "error": "Encountered fatal fault: Error starting LogManager"}
+    assert (
+        "because of an error [1]: Encountered fatal fault: Error starting LogManager. " in incident_with(halt)["story"]
+    )
+    of_disk = {**halt, "how": "log_dir_failed", "error": "Disk error"}
+    assert "because its log directory failed [1]: Disk error. " in incident_with(of_disk)["story"]
+    failure = fact(
+        "log_dir", 19, 40, line=2, node=3, text="/srv/a", error="java.io.IOException: No space left on device"
+    )
+    assert "Disk error" not in incident_with(of_disk, failure)["story"]
 
 
 def test_the_error_by_which_a_directory_failed() -> None:

@@ -18,7 +18,7 @@ LINES = r"""
 node_id | at | event_type | fields | message | detail
 # a disk fails it; 1.0 and later go on without one, and say which
 1 | 10:00:00 | broker_starting |  |  |
-1 | 10:05:00 | high_watermark_checkpoint_failed |  |  | java.io.IOException: /a (gone)
+1 | 10:05:00 | high_watermark_checkpoint_failed |  | [Replica Manager on Broker 1]: Error writing to highwatermark file: | java.io.IOException: /a (gone)
 1 | 10:06:00 | broker_starting |  |  |
 2 | 10:00:00 | broker_starting |  |  |
 2 | 10:05:00 | high_watermark_checkpoint_failed | dir=/a |  | java.io.IOException: /a (gone)
@@ -43,11 +43,11 @@ controller_id | since    | until
 9             | 10:04:00 |
 """
 STOPS = """
-node_id | how            | since    | started_at | failed_starts | failed_start
-1       | log_dir_failed | 10:05:00 | 10:06:00   | 0             |
-3       | crashed        | 10:05:00 | 10:05:00   | 1             | java.io.IOException: full
-4       | halted         | 10:05:00 |            | 0             |
-5       | shut_down      | 10:05:00 |            | 0             |
+node_id | how            | since    | started_at | failed_starts | failed_start              | error
+1       | log_dir_failed | 10:05:00 | 10:06:00   | 0             |                           | Error writing to highwatermark file: java.io.IOException: /a (gone)
+3       | crashed        | 10:05:00 | 10:05:00   | 1             | java.io.IOException: full |
+4       | halted         | 10:05:00 |            | 0             |                           | Exiting Kafka due to fatal exception
+5       | shut_down      | 10:05:00 |            | 0             |                           |
 """
 
 

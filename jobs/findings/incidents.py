@@ -67,7 +67,7 @@ FACTS = T.StructType(
         column("healed_by", TEXT, "As in OFFLINE_PARTITIONS."),
         column("healed_by_broker", INT, "As in OFFLINE_PARTITIONS."),
         column("text", TEXT, "A name."),
-        column("error", TEXT, "Of a log directory, as in LOG_DIR_FAILURES."),
+        column("error", TEXT, "Of a stop, as in NODE_STOPS; of a log directory, as in LOG_DIR_FAILURES."),
         EVIDENCE_COLUMN,
         T.StructField("end_evidence", EVIDENCE),
     ]
@@ -146,7 +146,7 @@ def _stops(stops: DataFrame) -> DataFrame:
         F.col("node_id").alias("node"),
         F.when(F.col("role") == "broker", _away(earlier)).alias("others"),
         *("role", "how", "ended_by", "began_after", "noticed_at", "started_at", "restarts", "last_restart"),
-        *("failed_starts", "failed_start"),
+        *("failed_starts", "failed_start", "error"),
         *("followed_at", "evidence"),
     )
 

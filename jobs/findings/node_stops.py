@@ -20,6 +20,8 @@ from udfs.incidents.node_stops import (
     CUT_OFF,
     DISK_HALTS,
     GONE,
+    HALT,
+    HALT_LOG_DIR,
     LIFE_SIGNS,
     SHUT_DOWN,
     SHUTDOWN_GRANTED,
@@ -43,6 +45,7 @@ NODE_STOPS = T.StructType(
         column("since", TIME, "When it surely had begun: a shutdown's first line, the controller's notice, a start."),
         column("began_after", TIME, "The process's last line before; null unknown."),
         column("how", TEXT, "As in `udfs.incidents.node_stops`; null: only its session is known to have ended."),
+        column("error", TEXT, "What it halted of, in its own words; null: it did not, or no line tells."),
         column("ended_by", TEXT, "How the controller saw the registration end; null: it did not."),
         column("noticed_at", TIME, "When the controller noticed; null: it did not."),
         column("started_at", TIME, "When a new process started; null: none did."),
@@ -167,6 +170,7 @@ def _own_signs(events: DataFrame) -> DataFrame:
     kind_by_type = F.create_map(*(F.lit(text) for pair in kinds.items() for text in pair))
     is_failed_start = (event_type == "process_exiting") & F.contains("message", F.lit("during startup"))
     kind = F.when(is_failed_start, START_FAILED).otherwise(F.coalesce(kind_by_type[event_type], F.lit(START)))
+    error = F.concat_ws(": ", F.regexp_replace("message", r"^\[[^\]]*\][:,]? |[:. ]+$", ""), first_line_of("detail"))
     is_granted = event_type.isin(*SHUTDOWN_GRANTED)
     broker = F.coalesce(number_of("broker"), F.col("broker_id"))
     return (
@@ -180,7 +184,8 @@ def _own_signs(events: DataFrame) -> DataFrame:
         .select(
             *_NODE, "at", "event_type", kind.alias("kind"), F.lit(None).cast("string").alias("ended_by"),
             F.when(kind == START_FAILED, fields["server"]).alias("source"),
-            F.when(kind == START_FAILED, first_line_of("detail")).alias("text"),
+            F.when(kind == START_FAILED, first_line_of("detail"))
+            .when(kind.isin(HALT, HALT_LOG_DIR), error).alias("text"),
             "line_node_id", "file_id", "line",
         )
     )  # fmt: skip

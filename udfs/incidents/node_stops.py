@@ -98,6 +98,8 @@ class NodeStop:
     began_after: int | None = None
     """The process's last line before: then it was still there."""
     how: str | None = None
+    error: str | None = None
+    """What it halted of, in its own words."""
     ended_by: str | None = None
     """How the controller saw the registration end, as in BROKER_TIMELINE."""
     noticed_at: int | None = None
@@ -281,12 +283,14 @@ class _Node:
         if row["line_node_id"] == row["node_id"] and self.leaves_since is None:
             self.leaves_since = row["at"]
         if stop is None:
-            self._open(row, how)
+            stop = self._open(row, how)
         elif stop.started_at is None:
             stop.how = how if how == LOG_DIR_FAILED else stop.how
             stop.prove(row)
         else:
             self.has_shut_down_again = True
+        if stop.started_at is None and stop.how == how:
+            stop.error = stop.error or row["text"]
 
     def _lose(self, row: Row) -> None:
         stop = self.stop
@@ -339,8 +343,8 @@ def node_stops(signs: Iterable[Row]) -> Iterator[dict[str, Any]]:
     `signs`: rows in order of cluster, node and time, with `cluster, node_id` (who they are about), `at, event_type,
     kind` (as in LIFE_SIGNS, or GONE and BACK, the controller's view, without event type), `ended_by` of GONE,
     `last_before`: the node's own last line before a START or GONE, `first_after`: its next one after a GONE; of
-    START_FAILED `source`, which of a process's servers says so, and `text`, the error; and the line itself:
-    `line_node_id, file_id, line`.
+    START_FAILED `source`, which of a process's servers says so; of that and of a HALT `text`, the error; and the line
+    itself: `line_node_id, file_id, line`.
     """
     for _, rows in groupby(signs, key=lambda row: (row["cluster"], row["node_id"])):
         node = _Node()

@@ -22,7 +22,7 @@ from udfs.incidents.wording import at_text, count_text, names_text
 def tell_root(telling: Telling, symptoms: Symptoms, cause: str | None, since: int) -> None:
     on = at_text(since)
     if symptoms.stop is not None:
-        _tell_stop(telling, symptoms.stop, on)
+        _tell_stop(telling, symptoms.stop, on, bool(symptoms.log_dirs))
     _tell_log_dirs(telling, symptoms)
     if symptoms.storm is not None:
         text = storm_text(symptoms.storm)
@@ -38,7 +38,8 @@ def tell_root(telling: Telling, symptoms: Symptoms, cause: str | None, since: in
         telling.say(f"from {on} on partitions lost their leaders, and the logs do not tell why")
 
 
-def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
+def _tell_stop(telling: Telling, stop: Fact, on: str, has_log_dirs: bool) -> None:
+    """How a node went; the error by which one halted is told with the directory, where that is known."""
     name, how, line = name_of(stop), stop["how"], telling.line(stop)
     besides = "" if how == CRASHED else _besides(telling, stop)
     starts = f"started anew at {telling.time(stop['started_at'])}" if stop["started_at"] is not None else ""
@@ -50,7 +51,8 @@ def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
         _tell_crash(telling, stop, on, f"{starts} with nothing of a shutdown logged before")
     elif how in (HALTED, LOG_DIR_FAILED):
         reason = "its log directory failed" if how == LOG_DIR_FAILED else "of an error"
-        telling.say(f"{name} halted at {at_text(stop['at'])} because {reason}{line}{besides}")
+        error = f": {stop['error']}" if stop["error"] and not has_log_dirs else ""
+        telling.say(f"{name} halted at {at_text(stop['at'])} because {reason}{line}{error}{besides}")
         telling.step(stop["at"], f"{name} halted", stop)
     elif how == START_FAILED:
         telling.say(f"{name} was not there, and failed to start at {on}{line}{besides}")

@@ -16,6 +16,7 @@ from jobs.findings.leader_losses import with_lost_at
 from jobs.findings.logged_unclean import with_logged_unclean
 from jobs.findings.lost_records import with_lost_records
 from jobs.findings.new_leader_epochs import to_new_leader_epochs
+from jobs.findings.overtaken_replicas import with_overtaken
 from jobs.findings.selectors import with_selector
 from jobs.findings.states_then import EARLY_MS, LATE_MS, states_then
 from jobs.findings.unclean_elections import is_next_epoch, was_unclean
@@ -54,9 +55,10 @@ def to_elections(
     known_spans: DataFrame,
     kinds: EvidenceKinds,
     starts: DataFrame | None = None,
+    overtaken: DataFrame | None = None,
 ) -> DataFrame:
-    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE, rows of `to_leader_epoch_starts` (None: there are none) -> ELECTIONS;
-    `known_spans` as `with_activity` wants them.
+    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE, rows of `to_leader_epoch_starts` and of `to_overtaken` (None: there
+    are none) -> ELECTIONS; `known_spans` as `with_activity` wants them.
 
     A leader epoch that names a broker is an election, unless it is the partition's first. One of which no state before
     is known, or no ISR, is an election if a line shows that it came then: it may have been there since before the logs,
@@ -81,8 +83,11 @@ def to_elections(
         .drop("epoch_before", "is_new", "selected_unclean")
     )
     elections = with_logged_unclean(committed, events, topics, kinds)
-    if decisions is not None:
-        elections = elections.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
+    failed = None if decisions is None else _failed_elections(decisions, topics, states)
+    if overtaken is not None:
+        elections = with_overtaken(elections, overtaken, failed)
+    if failed is not None:
+        elections = elections.unionByName(failed, allowMissingColumns=True)
     # the lines of the decision first, then those of what it was decided by
     lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
     # what follows each asks for some of them again
@@ -108,13 +113,13 @@ def _or_none(*names: str) -> list[Column]:
 def _committed_elections(states: DataFrame) -> DataFrame:
     """PARTITION_TIMELINE -> ELECTIONS without _DECISION, `epoch_before`: states with a leader epoch that none before
     had, where damaged lines make it fall and rise again, too; it is null if no state before is known. `led_unseen`: as
-    `_with_led_unseen` has it."""
+    `_with_led_unseen` has it; of `last_leader` also `led_since`, `led_until` (its last state's begin), `led_epoch`."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
 
     def lag(name: str) -> Column:
         return F.lag(name).over(order)
 
-    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    before, leads = order.rowsBetween(Window.unboundedPreceding, -1), F.col("leader") >= 0
     compared = states.withColumns(
         {
             "epoch_before": lag("leader_epoch"),
@@ -129,9 +134,14 @@ def _committed_elections(states: DataFrame) -> DataFrame:
                 lag("replicas").alias("replicas"),
                 lag("evidence").alias("evidence"),
             ),
-            "last_leader": F.last(F.when(F.col("leader") >= 0, F.col("leader")), ignorenulls=True).over(before),
+            "last_leader": F.last(F.when(leads, F.col("leader")), ignorenulls=True).over(before),
+            "led_until": F.last(F.when(leads, F.col("since")), ignorenulls=True).over(before),
+            "led_epoch": F.last(F.when(leads, F.col("leader_epoch")), ignorenulls=True).over(before),
         }
     )
+    begins_to_lead = leads & ~F.col("leader").eqNullSafe(F.col("last_leader"))
+    led_since = F.last(F.when(begins_to_lead, F.col("since")), ignorenulls=True).over(before)
+    compared = compared.withColumn("led_since", led_since)
     compared = _with_led_unseen(with_lost_at(compared, order), order)
     elected = compared.where("leader >= 0 AND leader_epoch > coalesce(highest_epoch, 0)")
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()
@@ -143,8 +153,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         F.when(is_next_epoch(), F.col("leader_before")).alias("previous_leader"),
         "leader",
         "leader_epoch",
-        "last_leader",
-        "led_unseen",
+        *("last_leader", "led_since", "led_until", "led_epoch", "led_unseen"),
         F.when(F.col("is_adjacent"), F.col("state_before.isr")).alias("isr_before"),
         F.when(F.col("is_adjacent"), F.col("state_before.elr")).alias("elr_before"),
         "isr",

@@ -34,6 +34,7 @@ from jobs.findings.metadata_caches import to_cache_verdicts
 from jobs.findings.node_stops import to_node_stops
 from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
+from jobs.findings.overtaken_replicas import SERVER_LOGS, to_overtaken
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.findings.takeovers import to_takeovers
@@ -50,13 +51,7 @@ from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.controllers import to_logged_terms
 from jobs.timelines.kafka_releases import releases, to_term_releases
-from jobs.timelines.known_spans import (
-    CLUSTER_LOGS,
-    CONTROLLER_LOGS,
-    to_controller_runs,
-    to_known_spans,
-    within_terms,
-)
+from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_controller_runs, to_known_spans, within_terms
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
 from jobs.timelines.row_streams import ROWS_PER_BATCH, no_rows
 from jobs.timelines.topics import to_topic_timeline
@@ -299,7 +294,10 @@ def _elections_with_latency(work: Work, lately: DataFrame, failed_dirs: DataFram
     """Elections of the topics in scope. `lately`: stops that last into a window."""
     states, topics = work.table("partition_timeline"), work.table("topic_timeline")
     spans, kinds = _known_spans(work, CONTROLLER_LOGS, "node_id"), work.inputs.kinds
-    elections = to_elections(states, work.events, topics, spans, kinds, work.leader_epoch_starts)
+    overtaken = to_overtaken(
+        work.table("broker_timeline"), work.table("controller_timeline"), _known_spans(work, SERVER_LOGS, "node_id")
+    )
+    elections = to_elections(states, work.events, topics, spans, kinds, work.leader_epoch_starts, overtaken)
     return with_latency(elections, lately, failed_dirs, topics, _known_spans(work, CLUSTER_LOGS))
 
 

@@ -294,10 +294,11 @@ def _elections_with_latency(work: Work, lately: DataFrame, failed_dirs: DataFram
     """Elections of the topics in scope. `lately`: stops that last into a window."""
     states, topics = work.table("partition_timeline"), work.table("topic_timeline")
     spans, kinds = _known_spans(work, CONTROLLER_LOGS, "node_id"), work.inputs.kinds
-    overtaken = to_overtaken(
-        work.table("broker_timeline"), work.table("controller_timeline"), _known_spans(work, SERVER_LOGS, "node_id")
-    )
-    elections = to_elections(states, work.events, topics, spans, kinds, work.leader_epoch_starts, overtaken)
+    overtaken, starts = None, work.leader_epoch_starts
+    if starts is not None:  # else each state is in a line
+        brokers, controllers = work.table("broker_timeline"), work.table("controller_timeline")
+        overtaken = to_overtaken(brokers, controllers, _known_spans(work, SERVER_LOGS, "node_id"))
+    elections = to_elections(states, work.events, topics, spans, kinds, starts, overtaken)
     return with_latency(elections, lately, failed_dirs, topics, _known_spans(work, CLUSTER_LOGS))
 
 

@@ -228,6 +228,8 @@ loaded | 0         | 0           | 10:00:00 | 6            | 2      | true    | 
 least  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
 unread | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
 before | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+early  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+grown  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
 marks  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
 differ | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
 leads  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
@@ -267,6 +269,16 @@ at       | node_id | topic  | partition | event_type                       | lea
 09:00:05 | 1       | before | 0         | log_loaded                       |              | log_end_offset=426
 10:00:00 | 2       | before | 0         | leader_epoch_started             | 4            | start_offset=400
 10:00:06 | 1       | before | 0         | log_truncated                    |              | offset=400
+# one that was started anew before the other was elected: since then nobody has led
+09:30:00 | 1       | early  | 0         | leader_epoch_started             | 3            | start_offset=300
+09:59:59 | 1       | early  | 0         | log_loaded                       |              | log_end_offset=589
+10:00:00 | 2       | early  | 0         | leader_epoch_started             | 4            | start_offset=565
+10:00:06 | 1       | early  | 0         | log_truncated                    |              | offset=564
+# but not one that led after it had started
+09:00:05 | 1       | grown  | 0         | log_loaded                       |              | log_end_offset=589
+09:30:00 | 1       | grown  | 0         | leader_epoch_started             | 3            | start_offset=300
+10:00:00 | 2       | grown  | 0         | leader_epoch_started             | 4            | start_offset=565
+10:00:06 | 1       | grown  | 0         | log_truncated                    |              | offset=564
 # until 0.11 a follower cuts off what is above its high watermark, whatever the new leader has
 10:00:00 | 2       | marks  | 0         | leader_epoch_started             | 4            | start_offset=2002
 10:00:04 | 1       | marks  | 0         | log_loaded                       |              | log_end_offset=2149
@@ -304,6 +316,8 @@ loaded | 6            | 147              | 147              | 1           | 2002
 least  | 4            | 132              |                  | 1           | 2002
 unread | 4            | 147              |                  | 1           |
 before | 4            |                  |                  | 1           | 400
+early  | 4            | 25               | 25               | 1           | 565
+grown  | 4            |                  |                  | 1           | 565
 marks  | 4            | 147              | 147              | 1           | 2002
 differ | 4            | 98               | 147              | 1           | 2002
 leads  | 4            |                  |                  | 1           | 2149

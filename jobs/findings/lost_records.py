@@ -67,8 +67,8 @@ def _lines_of_leaders(elections: DataFrame, events: DataFrame, topics: DataFrame
     """Rows of ELECTIONS, EVENTS, TOPIC_TIMELINE -> lines on the log of the partition of each unclean election, until
     its last leader leads again: what it loses then it loses to another.
 
-    Columns: those of the election, `next_unclean` (when the next one came) and `truncated_at`, when the last leader
-    first cut its log off.
+    Columns: those of the election, `next_unclean` (when the next one came), `led_at`, when the last leader had begun to
+    lead, and `truncated_at`, when it first cut its log off.
     """
     in_order = Window.partitionBy(*INCARNATION).orderBy("at", "leader_epoch")
     unclean = elections.where("unclean").select(
@@ -83,11 +83,14 @@ def _lines_of_leaders(elections: DataFrame, events: DataFrame, topics: DataFrame
     of_election = Window.partitionBy(*_KEY)
     leads_again = F.col("event_type").isin(*STARTED) & (F.col("writer") == F.col("last_leader"))
     leads_again &= F.col("epoch") > F.col("leader_epoch")
+    led = F.col("event_type").isin(*STARTED) & (F.col("writer") == F.col("last_leader"))
+    led &= F.col("epoch") < F.col("leader_epoch")
     return (
         with_incarnation(lines, topics)
         .join(F.broadcast(unclean), INCARNATION)
         .withColumn("leads_again_at", F.min(F.when(leads_again, F.col("at"))).over(of_election))
         .where("leads_again_at IS NULL OR at < leads_again_at")
+        .withColumn("led_at", F.max(F.when(led, F.col("at"))).over(of_election))
         .withColumn("truncated_at", F.min(F.when(_cuts_off(), F.col("at"))).over(of_election))
     )
 
@@ -102,10 +105,12 @@ def _is_new_leader() -> Column:
     return (F.col("writer") == F.col("elected")) & (F.col("epoch") == F.col("leader_epoch"))
 
 
-def _is_returned(event_type: str) -> Column:
-    """Whether a line of a type is of the last leader, come back as a follower of the elected one."""
+def _is_returned(event_type: str, since: str | Column = "elected_at") -> Column:
+    """Whether a line of a type is of the last leader, come back as a follower of the elected one: `since` it was
+    elected, or another time."""
     is_last_leader = (F.col("writer") == F.col("last_leader")) & (F.col("last_leader") != F.col("elected"))
-    return (F.col("event_type") == event_type) & is_last_leader & (F.col("at") >= F.col("elected_at"))
+    begin = F.col(since) if isinstance(since, str) else since
+    return (F.col("event_type") == event_type) & is_last_leader & (F.col("at") >= begin)
 
 
 def _cuts_off() -> Column:
@@ -117,9 +122,9 @@ def _loaded_end(bound: Callable[[Column], Column]) -> Column:
     """Aggregate: least or highest end of the last leader's log as it was loaded, before it was cut off.
 
     Loads differ where one is of a log that is moved to another directory, or to be deleted. One before the election
-    tells nothing: the log may have grown since.
+    tells nothing: the log may have grown since. But by a process that came when the broker had led it has not.
     """
-    is_load = _is_returned(_LOG_LOADED) & (F.col("at") <= F.col("truncated_at"))
+    is_load = _is_returned(_LOG_LOADED, since=F.least("elected_at", "led_at")) & (F.col("at") <= F.col("truncated_at"))
     return bound(F.when(is_load, _number("log_end_offset")))
 
 

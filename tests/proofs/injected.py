@@ -87,6 +87,10 @@ def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
             yield Injected("log dir", node, ms, ("log_dir_failure",), ms + LONGEST_NOTICE_MS)
         elif row["action"] == "delete_controller_znode":
             yield Injected("controller", row["controller"], ms, ("controller_changed",), ms + SLACK_MS)
+        elif row["action"] == "remove_controller" and any(
+            broker == node and ms <= end <= ms + SLACK_MS for broker, end in ends
+        ):
+            yield Injected("controller", node, ms, ("controller_changed",), ms + SLACK_MS)
 
 
 def _is_fresh(before: list[dict[str, Any]], action: Mapping[str, Any], truth: Truth) -> bool:
@@ -101,6 +105,33 @@ def _is_fresh(before: list[dict[str, Any]], action: Mapping[str, Any], truth: Tr
     is_broker = any(row["broker"] == action["node"] for row in truth["broker_timeline"])
     is_registered = any(starts[-1] <= begin <= action["ms"] for begin in begins)
     return action["action"] == "pause" and is_broker and not is_registered and action["ms"] - starts[-1] <= BOOT_MS
+
+
+DONE_BY: Mapping[str, frozenset[str]] = {
+    "broker_crash": frozenset({"kill"}),
+    "start_failed": frozenset({"start", "log_dir_failure"}),
+    "broker_halted": frozenset({"log_dir_failure"}),
+    "log_dir_failure": frozenset({"log_dir_failure"}),
+    "controlled_shutdown": frozenset({"controlled_shutdown"}),
+    "session_expired": frozenset({"pause"}),
+    "fenced": frozenset({"pause"}),
+    "bounced": frozenset({"kill", "pause", "controlled_shutdown"}),
+    "no_controller": frozenset({"kill", "pause", "controlled_shutdown"}),
+    "no_live_isr": frozenset({"kill", "pause", "controlled_shutdown", "log_dir_failure"}),
+}
+"""Actions that lead to an outage, by its cause, but for `topic_deletion`."""
+
+
+def was_done(outage: Mapping[str, Any], actions: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether an outage (`topic`, `since`, `cause`, `cause_broker`, `cause_at`, `cause_after`, times in ms) has a cause
+    that was done to its broker, or topic, so shortly before that it can be that."""
+    times = [outage[name] for name in ("since", "cause_at", "cause_after") if outage[name] is not None]
+    end = (outage["since"] if outage["cause_at"] is None else outage["cause_at"]) + SLACK_MS
+    near = [row for row in actions if min(times) - LONGEST_NOTICE_MS - SLACK_MS <= row["ms"] <= end]
+    if outage["cause"] == "topic_deletion":
+        return any(row["action"] == "delete_topic" and row["topic"] == outage["topic"] for row in near)
+    kinds = DONE_BY.get(outage["cause"], frozenset())
+    return any(row["action"] in kinds and row["node"] == outage["cause_broker"] for row in near)
 
 
 def is_deletion(incident: Incident, actions: Iterable[Mapping[str, Any]]) -> bool:

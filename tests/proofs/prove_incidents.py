@@ -2,8 +2,9 @@
 
 Prints by capture what was found of what was injected (kills, pauses past the session timeout, shorter ones by which a
 broker was out of many ISRs, shutdowns, failed log directories, deleted controller znodes), what was not, and incidents
-that no action caused; then how many outages have a cause, unclean elections of the truth and of the incidents, and
-reassignments that were left pending. Fails if an action has no incident of its node and begin. The captures are
+that no action caused; then how many outages have a cause that was done to its broker then, unclean elections of the
+truth and of the incidents, and reassignments that were left pending. Fails if an action has no incident of its node and
+begin, or an outage no such cause. The captures are
 clusters of one warehouse. `--keep DIR`: it is kept there, as by `prove_truth.py`; one that is there is not made again.
 """
 
@@ -20,7 +21,7 @@ from pyspark.sql import functions as F
 
 from jobs.session import session
 from tests.proofs.captures import capture_folders, warehouse_of
-from tests.proofs.injected import controller_steps, injected, is_deletion, is_restart, match, read_actions
+from tests.proofs.injected import controller_steps, injected, is_deletion, is_restart, match, read_actions, was_done
 from tests.proofs.prove_truth import compare
 
 if TYPE_CHECKING:
@@ -65,16 +66,23 @@ def prove(warehouse: Warehouse, capture: Path, truth: Any) -> int:
         print(f"  no incident: {row.kind} of {row.node} at {row.ms}")
     for incident in unexplained:
         print(f"  of no action: {incident['incident_id']}: {incident['title']}")
-    outages = warehouse.read("offline_partitions").where(F.col("cluster") == capture.name)
-    causes = Counter(row["cause"] is not None for row in outages.select("cause").collect())
+    names = ("topic", "since", "cause", "cause_broker", "cause_at", "cause_after")
+    outages = warehouse.read("offline_partitions").where(F.col("cluster") == capture.name).select(*names).collect()
+    timed = [
+        row.asDict() | {name: milliseconds(row[name]) for name in ("since", "cause_at", "cause_after")}
+        for row in outages
+    ]
+    unexpected = [row for row in timed if not was_done(row, actions)]
+    for outage in unexpected:
+        print(f"  nothing of that cause was done: {outage}")
     unclean = sum(row["unclean"] for row in truth.tables["elections"])
     print(
-        f"  outages with a cause: {causes[True]}/{causes.total()}; unclean elections: "
+        f"  outages with the cause that was done: {len(timed) - len(unexpected)}/{len(timed)}; unclean elections: "
         f"{sum(row['unclean_elections'] for row in incidents)}/{unclean}; reassignments that waited: "
         f"{sum(row['reassignments_blocked'] for row in incidents)}, left pending: "
         f"{sum(row['action'] == 'reassign_pending' for row in actions)}"
     )
-    return len(missing)
+    return len(missing) + len(unexpected)
 
 
 def main(arguments: list[str]) -> int:
@@ -88,7 +96,7 @@ def main(arguments: list[str]) -> int:
         warehouse = warehouse_of(spark, logs, (keep or Path(passing)) / "logs" / "warehouse")
         for capture in captures.values():
             missing += prove(warehouse, capture, scorer.Truth(str(capture)))
-    print(f"\n{missing} actions without an incident")
+    print(f"\n{missing} actions without an incident, or outages without their action")
     return 1 if missing else 0
 
 

@@ -290,6 +290,32 @@ def test_a_leader_that_may_have_begun_another_leader_epoch_while_its_log_is_sile
     )
 
 
+# 2.4: what a leader has written is numbered, and leader epoch 5 is in no line, though 6 is; node 1 is silent for 25 seconds
+NUMBERED = """
+topic | at       | line | node_id | event_type           | leader_epoch | partition_epoch | isr | message                                      | fields
+# from 5 to 7 there is one write, that by which leader epoch 4 began; what follows at once is of the same
+full  | 10:00:00 | 1    | 2       | leader_epoch_started | 3            |                 |     | full-0 starts at leader epoch 3 from offset 0 |
+full  | 10:00:01 | 2    | 2       | isr_updated          |              | 5               | 1,2 |                                              |
+full  | 10:00:02 | 3    | 1       | leader_epoch_started | 4            |                 |     | full-0 starts at leader epoch 4 from offset 0 |
+full  | 10:00:30 | 4    | 1       | isr_updated          |              | 7               | 1   |                                              |
+full  | 10:00:40 | 5    | 1       | isr_updated          |              | 8               | 1,2 |                                              |
+full  | 10:00:50 | 6    | 2       | leader_epoch_started | 6            |                 |     | full-0 starts at leader epoch 6 from offset 0 |
+# from 5 to 8 there is one more, by which 5 may have begun; what follows at once is of the same, whichever that is
+room  | 10:00:00 | 11   | 2       | leader_epoch_started | 3            |                 |     | room-0 starts at leader epoch 3 from offset 0 |
+room  | 10:00:01 | 12   | 2       | isr_updated          |              | 5               | 1,2 |                                              |
+room  | 10:00:02 | 13   | 1       | leader_epoch_started | 4            |                 |     | room-0 starts at leader epoch 4 from offset 0 |
+room  | 10:00:30 | 14   | 1       | isr_updated          |              | 8               | 1   |                                              |
+room  | 10:00:40 | 15   | 1       | isr_updated          |              | 9               | 1,2 |                                              |
+room  | 10:00:50 | 16   | 2       | leader_epoch_started | 6            |                 |     | room-0 starts at leader epoch 6 from offset 0 |
+"""
+
+
+def test_partition_epochs_leave_no_room_for_another_leader_epoch(frame: Frame) -> None:
+    lines = with_lost_begins(lines_of(frame, NUMBERED), frame(EVENTS, NUMBERED))
+    refuted = {row["line"]: row["is_refuted"] for row in lines.collect()}
+    assert refuted == {2: False, 4: False, 5: False, 12: False, 14: True, 15: True}
+
+
 # of orders no line of node 1 shows how its release logs changes, of payments one does; node 2 was upgraded
 STYLES = """
 topic    | at       | line | node_id | event_type           | leader_epoch | isr | message                                                | fields

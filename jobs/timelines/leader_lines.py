@@ -159,7 +159,8 @@ def _with_refuted(lines: DataFrame, shown: DataFrame) -> DataFrame:
 
 def with_lost_begins(lines: DataFrame, events: DataFrame) -> DataFrame:
     """Rows of `to_leader_lines`, EVENTS -> the former, refuted also where their writer may have begun another leader
-    epoch while its logs are silent: where there may have been one in which it led, or led on."""
+    epoch while its logs are silent: where there may have been one in which it led, or led on, and there is room for it:
+    between two changes of the partition each leader epoch is a write, too."""
     in_doubt = lines.where("may_be_later AND NOT is_refuted AND term IS NOT NULL")
     if in_doubt.isEmpty():
         return lines
@@ -169,10 +170,34 @@ def with_lost_begins(lines: DataFrame, events: DataFrame) -> DataFrame:
     begun, at = F.unix_micros("term.at"), F.unix_micros("at")
     was_silent = F.exists("silences", lambda one: (one["since"] >= begun) & (one["until"] <= at))
     is_lost = F.col("may_be_later") & F.coalesce(was_silent, F.lit(False))
+    flagged = lines.join(F.broadcast(of_node), ["cluster", "node_id"], "left").withColumn("is_lost", is_lost)
     return (
-        lines.join(F.broadcast(of_node), ["cluster", "node_id"], "left")
-        .withColumn("is_refuted", F.col("is_refuted") | is_lost)
-        .drop("silences")
+        _with_room(flagged)
+        .withColumn("is_refuted", F.col("is_refuted") | (F.col("is_lost") & F.col("has_room")))
+        .drop("silences", "is_lost", "has_room")
+    )
+
+
+def _with_room(lines: DataFrame) -> DataFrame:
+    """Rows of `to_leader_lines` with `is_lost` -> the same with `has_room`: whether a leader epoch that no line shows
+    may have begun before a change. It may not if those that are known since the change before, of which the same is so,
+    or which is in no doubt, take all the partition epochs between."""
+    is_numbered = (F.col("event_type") == REPORTED) & F.col("partition_epoch").isNotNull() & F.col("term").isNotNull()
+    order = Window.partitionBy(*INCARNATION, "is_numbered").orderBy("partition_epoch", "at", "line", "file_id")
+    writes, epoch = F.col("partition_epoch"), F.col("term.leader_epoch")
+    is_full = writes - F.lag(writes).over(order) - 1 == epoch - F.lag(epoch).over(order)
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    of_chain = Window.partitionBy(*INCARNATION, "is_numbered", "chain").orderBy(
+        "partition_epoch", "at", "line", "file_id"
+    )
+    is_wrong = F.first(F.col("is_lost") | F.col("is_refuted")).over(
+        of_chain.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    return (
+        lines.withColumn("is_numbered", F.coalesce(is_numbered, F.lit(False)))
+        .withColumn("chain", F.sum(F.when(is_full, 0).otherwise(1)).over(so_far))
+        .withColumn("has_room", ~F.col("is_numbered") | is_wrong)
+        .drop("is_numbered", "chain")
     )
 
 

@@ -241,6 +241,26 @@ snap    | 2      | 91    | 10:02:00 |          | returned   | |
 """
 
 
+DEPOSED = """
+at       | node_id | event_type                  | fields
+10:00:00 | 8       | broker_set_changed          | added_brokers=1,2; deleted_brokers=; live_brokers=1,2
+# 8 is frozen, and 9 takes over; what 8 goes on with, before it knows that, is no shutdown of broker 1
+10:05:00 | 9       | controller_context_live_brokers | live_brokers=1,2
+10:06:00 | 8       | controlled_shutdown_started | broker=1
+10:06:00 | 9       | controlled_shutdown_started | broker=2
+"""
+AFTER_DEPOSITION = """
+controller_id | controller_epoch | since    | until    | mode
+8             | 1                | 09:00:00 | 10:05:00 | zookeeper
+9             | 2                | 10:05:00 |          | zookeeper
+"""
+
+
+def test_a_controller_that_another_has_replaced_shuts_nobody_down(frame: Frame) -> None:
+    spans = to_broker_timeline(frame(EVENTS, DEPOSED), frame(CONTROLLER_TIMELINE, AFTER_DEPOSITION), EvidenceKinds())
+    assert {row["broker"]: row["shutdown_since"] is not None for row in spans.collect()} == {1: False, 2: True}
+
+
 def test_broker_spans(frame: Frame, same: Same) -> None:
     other_offset = F.col("fields")["text"].isNotNull()
     message = F.when(other_offset, F.col("fields")["text"]).otherwise("the offset of its register broker record")

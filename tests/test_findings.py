@@ -17,6 +17,7 @@ from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignment_waits import with_stuck
 from jobs.findings.reassignments import to_reassignments
+from jobs.findings.shrink_storms import to_shrink_storms
 from jobs.findings.states_then import states_then
 from jobs.findings.takeovers import to_takeovers
 from jobs.settings import Settings
@@ -547,6 +548,7 @@ LOST = """
 topic   | partition | incarnation | since    | ended_before | last_leader | last_isr | healed_by        | healed_by_broker
 crash   | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1,2      | clean_election   | 2
 return  | 0         | 0           | 10:00:01 | 10:00:09     | 1           | 1        | clean_election   | 1
+broken  | 0         | 0           | 10:00:01 |              | 26          | 26       |                  |
 # nothing shows whether it was clean, but who was in sync and there all along still is, and so is the only one
 stays   | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1,2      |                  | 2
 only    | 0         | 0           | 10:00:01 | 10:00:09     | 1           | 1        |                  | 1
@@ -598,6 +600,7 @@ node_id | role       | since    | began_after | how       | ended_by        | no
 13      | broker     | 10:04:00 | 10:03:50    | crashed   | session_expired | 10:04:00   |          | 9@f:13
 14      | broker     | 10:04:06 | 10:03:56    | crashed   | session_expired | 10:04:06   |          | 9@f:14
 15      | broker     | 10:04:05 | 10:03:55    | crashed   | session_expired | 10:04:05   |          | 9@f:15
+26      | broker     | 10:00:00.5 |           | start_failed |              |            |          | 9@f:16
 """
 TERMS = """
 controller_id | controller_epoch | mode      | since    | active_since | until
@@ -622,6 +625,7 @@ CAUSES = """
 topic   | partition | cause           | cause_broker | cause_at   | cause_evidence | healed_by
 crash   | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | clean_election
 return  | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | broker_return
+broken  | 0         | start_failed    | 26           | 10:00:00.5 | 9@f:16         |
 stays   | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | clean_election
 only    | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | broker_return
 unsure  | 0         |                 |              |            | []             |
@@ -653,6 +657,7 @@ GONE_SINCE = """
 topic   | partition | cause_after | isr_back_at | began_after
 crash   | 0         | 09:59:51    | 10:00:01    |
 return  | 0         | 09:59:51    | 10:00:08    |
+broken  | 0         |             |             |
 stays   | 0         | 09:59:51    | 10:00:01    |
 only    | 0         | 09:59:51    | 10:00:08    |
 unsure  | 0         |             |             |
@@ -1078,6 +1083,37 @@ node_id | role       | since    | began_after | until
 2       | broker     | 10:20:09 | 10:20:00    | 10:20:28
 3       | controller | 10:20:00 |             |
 """
+
+
+BACK_AND_OUT = """
+topic | partition | incarnation | leader | leader_epoch | partition_epoch | ordinal | at       | kind   | made_by | added | removed
+t     | 0         | 0           | 1      | 0            | 1               | 1       | 10:00:05 | shrink | leader  | []    | 2
+t     | 0         | 0           | 1      | 0            | 2               | 2       | 10:00:12 | expand | leader  | 2     | []
+t     | 0         | 0           | 1      | 0            | 3               | 3       | 10:00:20 | shrink | leader  | []    | 2
+t     | 0         | 0           | 1      | 0            | 4               | 4       | 10:00:25 | expand | leader  | 2     | []
+"""
+OUT_AGAIN = """
+follower | shrinks | stops | flaps | flaps_while_up
+2        | 2       | 1     | 2     | 1
+"""
+
+
+def test_who_was_back_in_sync_and_is_dropped_again_is_at_fault_anew(frame: Frame, same: Same) -> None:
+    """Broker 2 is restarted for 10 s, in the ISR again, and frozen 8 s later: of as many partitions as a storm has."""
+    stops = frame(NODE_STOPS, "node_id | role | how | since | until\n2 | broker | shut_down | 10:00:00 | 10:00:10")
+    rows = [
+        line.replace(" 0         |", f" {number}         |", 1)
+        for number in range(5)
+        for line in BACK_AND_OUT.strip().split("\n")[1:]
+    ]
+    changes = frame(ISR_CHANGES, "\n".join([BACK_AND_OUT.strip().split("\n")[0], *rows]))
+    (storm,) = to_shrink_storms(changes, stops).collect()
+    assert (storm["node"], storm["role"], storm["count"]) == (2, "follower", 5)
+    assert (storm["at"], storm["until"]) == (instant("10:00:20"), instant("10:00:25"))
+    lives = states(frame, "topic | partition_epoch"), frame(TOPIC_TIMELINE, "topic | incarnation\n t | 0")
+    ends, elections = frame(ENDS, "cluster | end_of_logs\nc | 10:01:00"), frame(ELECTIONS, "topic")
+    churn = to_isr_churn(frame(ISR_CHANGES, BACK_AND_OUT), elections, *lives, ends, stops, Settings())
+    same(churn, OUT_AGAIN)
 
 
 # ---- reassignments --------------------------------------------------------------------------------------------------

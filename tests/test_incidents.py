@@ -152,6 +152,11 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
          ("back", 52)],
         ["crashed 19 52 19 30 10 restarts 2 50 failed 2 41"],
     ),
+    "of each process another of its servers says so": (
+        [("gone session_expired", 19, 10), ("broker_starting", 30, 10), ("server_start_failed server", 31),
+         ("broker_starting", 40, 32), ("server_start_failed main", 41), ("broker_starting", 50, 42), ("back", 52)],
+        ["crashed 19 52 19 30 10 restarts 2 50 failed 2 41"],
+    ),
     "its process ends before it logs that it starts": (
         [("gone fenced", 19, 10), ("server_start_failed main", 30), ("server_start_failed main", 40),
          ("broker_starting", 50, 40), ("back", 52)],
@@ -201,6 +206,15 @@ def test_a_broker_that_never_comes_up() -> None:
         "start_failed", at(1), at(9), None, 2,
     ]  # fmt: skip
     assert stop["failed_start"] == {"at": at(10), "node_id": 3, "file_id": "f", "line": 6, "text": "server"}
+
+
+def test_a_broker_of_whose_first_process_only_the_failure_is_there() -> None:
+    rows = [
+        sign(1, 0, "broker_starting"), sign(2, 1, "server_start_failed server"), sign(3, 9, "broker_starting", 2),
+        sign(4, 10, "server_start_failed main"), sign(5, 20, "broker_starting", 11), sign(6, 21, "back"),
+    ]  # fmt: skip
+    (stop,) = node_stops(rows)
+    assert [stop[name] for name in ("how", "failed_starts", "until")] == ["start_failed", 2, at(21)]
 
 
 def test_controllers_have_no_registration() -> None:

@@ -28,6 +28,9 @@ node_id | at | event_type | fields | message | detail
 3 | 10:05:00 | broker_starting |  |  |
 3 | 10:05:01 | server_start_failed | server=KafkaServer |  | java.io.IOException: full
 3 | 10:05:02 | process_exiting |  | Exiting Kafka due to fatal exception during startup. |
+7 | 10:00:00 | broker_starting |  |  |
+7 | 10:00:01 | broker_started |  |  |
+7 | 10:05:00 | process_exiting |  | Exiting Kafka due to fatal exception during startup. | java.io.IOException: full
 # an error of its own ends it
 4 | 10:00:00 | broker_starting |  |  |
 4 | 10:05:00 | process_exiting |  | Exiting Kafka due to fatal exception |
@@ -48,6 +51,7 @@ node_id | how            | since    | started_at | failed_starts | failed_start 
 3       | crashed        | 10:05:00 | 10:05:00   | 1             | java.io.IOException: full |
 4       | halted         | 10:05:00 |            | 0             |                           | Exiting Kafka due to fatal exception
 5       | shut_down      | 10:05:00 |            | 0             |                           |
+7       | start_failed   | 10:05:00 |            | 1             | java.io.IOException: full |
 """
 
 

@@ -916,7 +916,12 @@ t     | 10:00:30 | expand | controller | 4     | []      | 2,4   | 2      | 3   
 
 def test_isr_changes(frame: Frame, same: Same) -> None:
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
-    same(to_isr_changes(states(frame, ISRS), frame(EVENTS, SHRINKING), topics, EvidenceKinds()), CHANGES)
+    same(
+        to_isr_changes(
+            states(frame, ISRS), frame(EVENTS, SHRINKING), topics, frame(CONTROLLER_TIMELINE, "until"), EvidenceKinds()
+        ),
+        CHANGES,
+    )
 
 
 UNKNOWN = """
@@ -944,7 +949,51 @@ t     | 1         | 10:00:10 | shrink |         |
 
 def test_a_change_for_which_the_leader_has_asked_is_its_own(frame: Frame, same: Same) -> None:
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
-    same(to_isr_changes(states(frame, UNKNOWN), frame(EVENTS, ASKED_FOR), topics, EvidenceKinds()), OF_ASKERS)
+    same(
+        to_isr_changes(
+            states(frame, UNKNOWN),
+            frame(EVENTS, ASKED_FOR),
+            topics,
+            frame(CONTROLLER_TIMELINE, "until"),
+            EvidenceKinds(),
+        ),
+        OF_ASKERS,
+    )
+
+
+RAISED = """
+cluster | topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | since    | made_by
+k       | t     | 0         | 0           | 1      | 0            | 0               | 1,2,3 | 10:00:00 | controller
+k       | t     | 0         | 0           | 1      | 1            | 1               | 1,3   | 10:00:10 | controller
+k       | t     | 0         | 0           | 1      | 2            | 2               | 1     | 10:00:20 | controller
+k       | t     | 1         | 0           | 2      | 0            | 0               | 1,2,3 | 10:00:00 | controller
+k       | t     | 1         | 0           | 1      | 1            | 1               | 1,3   | 10:00:10 | controller
+z       | t     | 0         | 0           | 1      | 0            | 0               | 1,2,3 | 10:00:00 | controller
+z       | t     | 0         | 0           | 1      | 1            | 1               | 1,3   | 10:00:10 | controller
+"""
+ASKING_TO_RAISE = """
+cluster | topic | partition | at         | node_id | event_type    | isr | fields
+k       | t     | 0         | 10:00:09.9 | 1       | isr_shrinking | 3,1 | out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+k       | t     | 1         | 10:00:09.9 | 1       | isr_shrinking | 3,1 | out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+z       | t     | 0         | 10:00:09.9 | 1       | isr_shrinking | 3,1 | out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+"""
+RAISERS = """
+cluster | partition | at       | made_by
+k       | 0         | 10:00:10 | leader
+# nobody asked for that
+k       | 0         | 10:00:20 | controller
+# another leader: the controller elected it
+k       | 1         | 10:00:10 | controller
+# with ZooKeeper the controller alone raises leader epochs
+z       | 0         | 10:00:10 | controller
+"""
+
+
+def test_a_shrink_that_a_leader_of_kraft_asks_for_raises_its_leader_epoch_until_3_5(frame: Frame, same: Same) -> None:
+    topics = frame(TOPIC_TIMELINE, "cluster | topic | incarnation | since\nk | t | 0 | 10:00:00\nz | t | 0 | 10:00:00")
+    terms = frame(CONTROLLER_TIMELINE, "cluster | since | mode\nk | 10:00:00 | kraft\nz | 10:00:00 | zookeeper")
+    changes = to_isr_changes(states(frame, RAISED), frame(EVENTS, ASKING_TO_RAISE), topics, terms, EvidenceKinds())
+    same(changes, RAISERS)
 
 
 BEHIND = """
@@ -963,9 +1012,10 @@ def test_followers_that_were_behind(frame: Frame) -> None:
     text = "topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | since | made_by\n"
     text += "t | 0 | 0 | 1 | 0 | 0 | 1,2,3,4 | 10:00:00 | controller\nt | 0 | 0 | 1 | 0 | 1 | 1 | 10:00:10 | leader\n"
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
+    terms = frame(CONTROLLER_TIMELINE, "until")
     one = F.when(F.col("event_type").contains("notification"), F.array(F.struct("topic", "partition")))
     events = frame(EVENTS, BEHIND).withColumn("partitions", one)
-    (row,) = to_isr_changes(states(frame, text), events, topics, EvidenceKinds()).collect()
+    (row,) = to_isr_changes(states(frame, text), events, topics, terms, EvidenceKinds()).collect()
     assert (row["leader_end_offset"], row["high_watermark"], row["lag"]) == (100, 90, 7)
     assert [tuple(one) for one in row["behind"]] == [
         (2, 93, 7, datetime(2026, 11, 21, 11, 59, 57)),
@@ -974,7 +1024,9 @@ def test_followers_that_were_behind(frame: Frame) -> None:
     ]
     assert (row["asked_at"], row["told_at"]) == (instant("10:00:09.9"), instant("10:00:13"))
     # where no line is of these kinds nothing is looked for
-    (row,) = to_isr_changes(states(frame, text), events, topics, EvidenceKinds(event_types=frozenset())).collect()
+    (row,) = to_isr_changes(
+        states(frame, text), events, topics, terms, EvidenceKinds(event_types=frozenset())
+    ).collect()
     assert (row["kind"], row["behind"], row["asked_at"], row["told_at"]) == ("shrink", None, None, None)
 
 

@@ -11,6 +11,7 @@ from jobs.findings.node_stops import absences_from_isrs, was_absent
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import EvidenceKinds
+from jobs.timelines.controllers import KRAFT
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import ISR_CHANGES, ISR_CHURN
 from schemas.spark import IDS
@@ -33,14 +34,18 @@ _OF_LINES = ("asked_at", "told_at", "leader_end_offset", "high_watermark", "behi
 """Columns of ISR_CHANGES that lines other than the state's tell."""
 
 
-def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame, kinds: EvidenceKinds) -> DataFrame:
-    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ISR_CHANGES: what each state's ISR has lost or gained.
+def to_isr_changes(
+    states: DataFrame, events: DataFrame, topics: DataFrame, controllers: DataFrame, kinds: EvidenceKinds
+) -> DataFrame:
+    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> ISR_CHANGES: what each state's ISR has lost or
+    gained.
 
-    A state that both loses and gains replicas is two rows.
+    A state that both loses and gains replicas is two rows. Until 3.5 a KRaft controller raises the leader epoch with
+    each shrink (KAFKA-15021), be it that the leader asked for it.
     """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     changed = checkpointed(
-        states.withColumn("isr_before", F.lag("isr").over(order))
+        states.withColumns({"isr_before": F.lag("isr").over(order), "leader_before": F.lag("leader").over(order)})
         .where("isr_before IS NOT NULL")
         .withColumns(
             {
@@ -54,13 +59,26 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame, kind
     expands = changed.where("size(added) > 0").withColumns({"kind": F.lit("expand"), "removed": nobody})
     changes = shrinks.unionByName(expands).withColumn("at", F.col("since"))
     if kinds.have((*ASKING, TELLING)):
+        changes = changes.join(F.broadcast(_kraft_clusters(controllers)), "cluster", "left").withColumns(
+            {"raised_by": F.col("made_by"), "made_by": F.when(~_may_be_asked_for(), F.col("made_by"))}
+        )
         changes = changes.join(_of_lines(changes, _lines(events, topics, kinds)), CHANGE, "left")
         is_asked = F.col("asked_at").isNotNull()
-        changes = changes.withColumn("made_by", F.coalesce("made_by", F.when(is_asked, "leader")))
+        changes = changes.withColumn("made_by", F.coalesce("made_by", F.when(is_asked, "leader"), "raised_by"))
     else:
         types = {name: ISR_CHANGES.schema[name].dataType for name in _OF_LINES}
         changes = changes.withColumns({name: F.lit(None).cast(type_) for name, type_ in types.items()})
     return changes.select(*ISR_CHANGES.columns)
+
+
+def _kraft_clusters(controllers: DataFrame) -> DataFrame:
+    return controllers.where(F.col("mode") == KRAFT).select("cluster", F.lit(True).alias("is_kraft")).distinct()
+
+
+def _may_be_asked_for() -> Column:
+    """Whether the leader may have asked for a shrink that raised its leader epoch, as it does with KRaft."""
+    is_own = (F.col("kind") == "shrink") & (F.col("leader") == F.col("leader_before")) & F.col("is_kraft")
+    return F.coalesce(is_own & (F.col("made_by") == "controller"), F.lit(False))
 
 
 def _of_lines(changes: DataFrame, lines: DataFrame) -> DataFrame:

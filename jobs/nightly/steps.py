@@ -247,7 +247,7 @@ def write_findings(work: Work) -> None:
     work.write(
         {
             "elections": lambda: _elections_with_latency(work, lately, failures),
-            "isr_changes": lambda: to_isr_changes(partitions, events, topics, kinds),
+            "isr_changes": lambda: to_isr_changes(partitions, events, topics, controllers, kinds),
             "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
             "log_dir_failures": lambda: failures,
             "controller_activity": lambda: to_controller_activity(work.inputs.events),

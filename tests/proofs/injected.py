@@ -39,7 +39,7 @@ def dropped(states: Iterable[Mapping[str, Any]], node: int | None, since: int, u
     for state in sorted(states, key=lambda row: row["since"]):
         partition = (state["topic"], state["partition"])
         before, last[partition] = last.get(partition), state
-        if before is None or before["leader"] != state["leader"] or before["leader_epoch"] != state["leader_epoch"]:
+        if before is None or before["leader"] != state["leader"]:
             continue
         removed = {*before["isr"]} - {*state["isr"]}
         if since <= state["since"] <= until and node in removed:

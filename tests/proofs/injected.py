@@ -16,7 +16,7 @@ LONGEST_NOTICE_MS = 15_000
 """Longer than the session timeout of the captures (9 s), and what a controller takes to act on its end."""
 BOOT_MS = 10_000
 """A process that was started logs its first line within this time."""
-SILENT_MS = 500
+SILENT_MS = 1_500
 """And none within this."""
 
 

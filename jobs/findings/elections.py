@@ -16,7 +16,7 @@ from jobs.findings.leader_losses import with_lost_at
 from jobs.findings.logged_unclean import with_logged_unclean
 from jobs.findings.lost_records import with_lost_records
 from jobs.findings.new_leader_epochs import to_new_leader_epochs
-from jobs.findings.overtaken_replicas import with_overtaken
+from jobs.findings.overtaken_replicas import to_joins, with_overtaken
 from jobs.findings.selectors import with_selector
 from jobs.findings.states_then import EARLY_MS, LATE_MS, states_then
 from jobs.findings.unclean_elections import is_next_epoch, was_unclean
@@ -85,7 +85,7 @@ def to_elections(
     elections = with_logged_unclean(committed, events, topics, kinds)
     failed = None if decisions is None else _failed_elections(decisions, topics, states)
     if overtaken is not None:
-        elections = with_overtaken(elections, overtaken, failed)
+        elections = with_overtaken(elections, overtaken, failed, to_joins(events, topics))
     if failed is not None:
         elections = elections.unionByName(failed, allowMissingColumns=True)
     # the lines of the decision first, then those of what it was decided by

@@ -101,6 +101,10 @@ zk      | shut    | 0         | 0           | 2       | 5      | 6            | 
 zk      | added   | 0         | 0           | 0       | 1      | 4            | 10:00:30 | 1,2 | 1@s:1
 zk      | added   | 0         | 0           | 1       | 2      | 5            | 10:01:00.1 | 2 | 1@s:1
 zk      | added   | 0         | 0           | 2       | 1      | 6            | 10:05:00 | 1 | 1@s:1
+# nobody led in the leader epoch between: an election failed
+zk      | offline | 0         | 0           | 0       | 1      | 4            | 10:00:30 | 1,2 | 1@s:1
+zk      | offline | 0         | 0           | 1       | 9      | 5            | 10:01:00.1 | 9 | 1@s:1
+zk      | offline | 0         | 0           | 2       | 1      | 7            | 10:05:00 | 1 | 1@s:1
 # of a leader epoch between no line tells: another one may have added it
 zk      | between | 0         | 0           | 0       | 1      | 4            | 10:00:30 | 1,2 | 1@s:1
 zk      | between | 0         | 0           | 1       | 2      | 5            | 10:01:00.1 | 2 | 1@s:1
@@ -123,6 +127,7 @@ FAILURES = """
 cluster | topic  | partition | at         | node_id | logger              | event_type                    | controller_epoch | fields | detail
 zk      | nobody | 0         | 10:02:00.1 | 9       | state.change.logger | partition_state_change_failed | 1 | to_state=OnlinePartition | at kafka.controller.OfflinePartitionLeaderSelector
 zk      | after  | 0         | 10:03:00.5 | 9       | state.change.logger | partition_state_change_failed | 1 | to_state=OnlinePartition | at kafka.controller.OfflinePartitionLeaderSelector
+zk      | offline | 0        | 10:02:30   | 9       | state.change.logger | partition_state_change_failed | 1 | to_state=OnlinePartition | at kafka.controller.OfflinePartitionLeaderSelector
 """
 ADDED = """
 cluster | topic | partition | at       | node_id | event_type    | isr
@@ -142,6 +147,8 @@ shut  | 9      | 5            |         |             | 1@s:1
 shut  | 5      | 6            | true    | 9           | 1@s:1,9@f:5
 added | 2      | 5            |         |             | 1@s:1
 added | 1      | 6            |         |             | 1@s:1
+offline | 9    | 5            |         |             | 1@s:1
+offline | 1    | 7            | true    | 9           | 1@s:1,9@f:1
 between | 2    | 5            |         |             | 1@s:1
 between | 1    | 7            |         |             | 1@s:1
 before | 1     | 6            |         |             | 1@s:1
@@ -160,7 +167,7 @@ def test_who_cannot_have_joined_the_isr_again(frame: Frame, same: Same) -> None:
     same(with_first, ABSENCES)
     states = frame(PARTITION_TIMELINE, STATES)
     topics = frame(TOPIC_TIMELINE, "cluster | topic | incarnation | since\n" + "\n".join(
-        f"zk | {name} | 0 | 10:00:00" for name in ("lost", "more", "late", "nobody", "after", "alone", "shut", "added", "between", "before", "again", "third", "then")
+        f"zk | {name} | 0 | 10:00:00" for name in ("lost", "more", "late", "nobody", "after", "alone", "shut", "added", "offline", "between", "before", "again", "third", "then")
     ))  # fmt: skip
     events = frame(EVENTS, FAILURES).unionByName(frame(EVENTS, ADDED))
     elections = to_elections(states, events, topics, spans, EvidenceKinds(), None, overtaken)

@@ -102,8 +102,13 @@ def with_overtaken(elections: DataFrame, overtaken: DataFrame, failed: DataFrame
     met = in_question.join(F.broadcast(overtaken), ["cluster", "leader"]).where(
         _is_near("back_at", "at") & (F.col("gone_again_at").isNull() | (F.col("at") <= F.col("gone_again_at")))
     )
+    failures = F.lit(None).cast("array<timestamp>")
+    if failed is not None:
+        times = failed.where("strategy = 'offline'").groupBy(*INCARNATION).agg(F.collect_list("at").alias("times"))
+        met, failures = met.join(times, INCARNATION, "left"), F.col("times")
+    met = met.withColumn("failures", failures)
     shown = (
-        _came_too_late(met, failed)
+        _came_too_late(met)
         .unionByName(_was_not_added(met, joins))
         .groupBy(*_KEY)
         .agg(F.max_by("absence_evidence", "gone_at").alias("absence_evidence"))
@@ -134,33 +139,38 @@ def _is_near(at: str, other: str) -> Column:
     return F.col(at) <= F.col(other) + F.expr(AT_ONCE)
 
 
-def _came_too_late(met: DataFrame, failed: DataFrame | None) -> DataFrame:
-    """Elections with an absence of their leader in which their last leader went, too -> _SHOWN.
+def _came_too_late(met: DataFrame) -> DataFrame:
+    """Elections with an absence of their leader in which their last leader went, too, and `failures`, when elections of
+    the partition failed -> _SHOWN.
 
-    Where an election failed meanwhile nobody led then, however many had led before that.
+    Where one failed meanwhile nobody led then, however many had led before that.
     """
-    failures = F.lit(None).cast("array<timestamp>")
-    if failed is not None:
-        times = failed.where("strategy = 'offline'").groupBy(*INCARNATION).agg(F.collect_list("at").alias("failures"))
-        met, failures = met.join(times, INCARNATION, "left"), F.col("failures")
     led_then = (F.col("led_since") <= F.col("gone_at")) & (F.col("leader_epoch") - F.col("led_epoch") <= MOST_EPOCHS)
-    nobody_led = number_until(failures, F.col("back_at")) > number_until(failures, F.col("lost_at") - F.expr(AT_ONCE))
+    nobody_led = _has_failed(F.col("lost_at") - F.expr(AT_ONCE), F.col("back_at"))
     return (
         met.withColumn("other", F.explode("overtakers"))
         .where("other.last_leader = last_leader")
         .withColumns({"lost_at": F.col("other.lost_at"), "lost_line": F.col("other.lost_line")})
-        .where(_is_near("led_until", "lost_at") & (led_then | F.coalesce(nobody_led, F.lit(False))))
+        .where(_is_near("led_until", "lost_at") & (led_then | nobody_led))
         .select(*_KEY, "gone_at", F.concat("gone_line", "lost_line").alias("absence_evidence"))
     )
+
+
+def _has_failed(since: Column, until: Column) -> Column:
+    """Whether an election of the partition failed in a span of time."""
+    return F.coalesce(number_until("failures", until) > number_until("failures", since), F.lit(False))
 
 
 def _was_not_added(met: DataFrame, joins: DataFrame) -> DataFrame:
     """Elections with an absence of their leader about which the leader of the leader epoch before had begun to lead ->
     _SHOWN: of those that it has not added to the ISR since.
 
-    It began then because the controller took the other one out, or elected it in its place.
+    It began then because the controller took the other one out, or elected it in its place. The leader epoch between
+    may have been nobody's, where an election failed.
     """
-    followed = met.where("previous_leader = last_leader").where(
+    is_next = F.coalesce(F.col("previous_leader") == F.col("last_leader"), F.lit(False))
+    is_second = (F.col("leader_epoch") - F.col("led_epoch") == 2) & _has_failed(F.col("led_until"), F.col("at"))
+    followed = met.where(is_next | is_second).where(
         _is_near("leaves_at", "led_until")
         & _is_near("led_until", "back_at")
         & (F.col("reigns_until").isNull() | (F.col("reigns_until") > F.col("led_until")))

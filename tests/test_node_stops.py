@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.findings.node_stops import to_node_stops
+from jobs.findings.node_stops import first_line_of, to_node_stops
 from jobs.timelines.controllers import without_deposed
 from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tests.conftest import Frame, Same
 
 LINES = r"""
@@ -60,6 +62,12 @@ def test_what_ends_a_process(frame: Frame, same: Same) -> None:
         frame(EVENTS, LINES), frame(BROKER_TIMELINE, "broker"), frame(CONTROLLER_TIMELINE, REIGNS)
     ).withColumn("failed_start", F.col("failed_start.text"))
     same(stops, STOPS)
+
+
+def test_errors_are_one_line_that_a_terminal_can_show(spark: SparkSession) -> None:
+    texts = ["\x1b[31mjava.io.IOException:\tfull\r\n\tat kafka.Kafka", "  \n rest", "x" * 300, None]
+    lines = spark.createDataFrame([(text,) for text in texts], "text string").select(first_line_of("text")).collect()
+    assert [line[0] for line in lines] == ["[31mjava.io.IOException: full", None, "x" * 200 + "...", None]
 
 
 TERMS = """

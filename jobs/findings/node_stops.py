@@ -149,9 +149,10 @@ def living_on(events: DataFrame, ends: DataFrame) -> DataFrame:
     return near.join(started, key, "left_anti").select(*key)
 
 
-def first_line_of(text: str) -> Column:
-    """The first line of a column of texts, MOST_TEXT characters of it at most; null of an empty one."""
-    first = F.trim(F.substring_index(F.col(text), "\n", 1))
+def first_line_of(text: str | Column) -> Column:
+    """The first line of a column of texts, at most MOST_TEXT characters, without those that steer a terminal; null
+    of an empty one."""
+    first = F.trim(F.regexp_replace(F.substring_index(text, "\n", 1), r"[\x00-\x1f\x7f-\x9f]+", " "))
     short = F.when(F.length(first) > MOST_TEXT, F.concat(F.left(first, F.lit(MOST_TEXT)), F.lit("...")))
     return F.when(first != "", F.coalesce(short, first))
 
@@ -170,7 +171,8 @@ def _own_signs(events: DataFrame) -> DataFrame:
     kind_by_type = F.create_map(*(F.lit(text) for pair in kinds.items() for text in pair))
     is_failed_start = (event_type == "process_exiting") & F.contains("message", F.lit("during startup"))
     kind = F.when(is_failed_start, START_FAILED).otherwise(F.coalesce(kind_by_type[event_type], F.lit(START)))
-    error = F.concat_ws(": ", F.regexp_replace("message", r"^\[[^\]]*\][:,]? |[:. ]+$", ""), first_line_of("detail"))
+    message = first_line_of(F.regexp_replace("message", r"^\[[^\]]*\][:,]? |[:. ]+$", ""))
+    error = F.concat_ws(": ", message, first_line_of("detail"))
     is_granted = event_type.isin(*SHUTDOWN_GRANTED)
     broker = F.coalesce(number_of("broker"), F.col("broker_id"))
     return (

@@ -7,12 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
 from jobs.answers.lanes import NONE, Lane, Stretch, lane_text
 from jobs.answers.opened import LogLine
-from jobs.answers.partition_steps import process_steps
+from jobs.answers.partition_steps import ERROR, process_steps
 from jobs.answers.story import Step, Story, story_text, with_nearest_lines
 from jobs.answers.truncations import real_truncations
 from jobs.cli import main
@@ -555,6 +556,24 @@ def test_a_truncation_without_effect_is_none() -> None:
         ("broker 2 truncated its log to offset 80", 7),
         ("broker 3 truncated its log fully, to begin anew at offset 7", 9),
         ("broker 2 truncated its log to offset 60", 10),
+    ]
+
+
+def test_a_start_that_fails_is_told_with_its_error() -> None:
+    """The first line of the stack trace, without what steers a terminal; a record without one says what it says."""
+    details = ["\x1b[31mjava.io.IOException:\tfull\n\tat kafka.Kafka", "", None]
+    with duckdb.connect() as connection:
+        rows = [connection.execute(f"SELECT {ERROR} FROM (SELECT ? AS detail)", [text]).fetchall() for text in details]
+    errors = [error for ((error,),) in rows]
+    assert errors == ["[31mjava.io.IOException: full", None, None]
+    events = [
+        {"event_type": "server_start_failed", "node_id": 2, "broker_id": None, "at": moment(f"10:0{minute}:00"),
+         "file_id": SERVER, "line": minute, "error": error}
+        for minute, error in enumerate(errors[:2])
+    ]  # fmt: skip
+    assert [step.text for step in process_steps(events)] == [
+        "broker 2 failed to start: [31mjava.io.IOException: full",
+        "broker 2 failed to start",
     ]
 
 

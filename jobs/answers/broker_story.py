@@ -9,7 +9,7 @@ from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster, Place, places
 from jobs.answers.outages import longest
-from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, process_steps
+from jobs.answers.partition_steps import ERROR, OF_PARTITION, PROCESSES, process_steps
 from jobs.answers.partition_steps import broker_steps as comings_and_goings
 from jobs.answers.selection import most_telling
 from jobs.answers.story import Step, Story
@@ -128,7 +128,7 @@ def _steps(
     span = f"BETWEEN {time_literal(since)} AND {time_literal(until)}"
     kinds = ", ".join(literal(kind) for kind in PROCESSES if kind not in OF_PARTITION)
     events = opened.rows(
-        f'SELECT event_type, node_id, broker_id, "at", file_id, line FROM events WHERE "at" {span}'
+        f'SELECT event_type, node_id, broker_id, "at", file_id, line, {ERROR} FROM events WHERE "at" {span}'
         f" AND event_type IN ({kinds}) AND (node_id = {broker} OR (broker_id = {broker}"
         f" AND event_type = 'kraft_broker_session_timeout')) ORDER BY \"at\", file_id, line"
     )

@@ -313,12 +313,12 @@ def _violation_steps(violations: Iterable[Row]) -> Iterator[Step]:
 
 PROCESSES = {
     "process_signalled": "broker {node} received a signal",
-    "process_halting": "broker {node} halts",
-    "process_exiting": "broker {node} exits",
+    "process_halting": "broker {node} halts{error}",
+    "process_exiting": "broker {node} exits{error}",
     "broker_stopping": "broker {node} begins to shut down",
     "broker_stopped": "broker {node} has shut down",
     "broker_starting": "broker {node} starts",
-    "server_start_failed": "broker {node} failed to start",
+    "server_start_failed": "broker {node} failed to start{error}",
     "unclean_shutdown_found": "broker {node} finds that it was not shut down cleanly",
     "log_dir_failure_started": "broker {node}: a log directory failed",
     "log_dir_failure_broker_halt": "broker {node} halts: no log directory is left",
@@ -335,12 +335,18 @@ OF_PARTITION = (
     "follower_truncated", "log_truncated", "log_truncated_fully", "replicas_out_of_sync", "leader_and_isr_disk_error",
 )  # fmt: skip
 """Those of them that are about one partition."""
+ERROR = (
+    r"nullif(trim(regexp_replace(left(split_part(detail, chr(10), 1), 200), '[\x00-\x1f\x7f-\x9f]+', ' ', 'g')), '')"
+    ' AS "error"'
+)
+"""SQL: the first line of the stack trace behind a record, as one that a terminal can show; null if there is none."""
 
 
 def process_steps(events: Iterable[Row], texts: Mapping[str, str] = PROCESSES) -> Iterator[Step]:
     """Rows of EVENTS in order -> what nodes wrote about themselves; what repeats within five seconds once.
 
-    `offset`, where rows have it: to which offset a log was truncated, null if the line does not tell.
+    `offset`, where rows have it: to which offset a log was truncated, null if the line does not tell; `error`: see
+    ERROR.
     """
     last: dict[tuple[str, int | None, int | None, str | None], datetime] = {}
     for row in events:
@@ -354,5 +360,6 @@ def process_steps(events: Iterable[Row], texts: Mapping[str, str] = PROCESSES) -
         last[key] = row["at"]
         node, broker = _id(row["node_id"]), _id(row["broker_id"])
         to, anew = ("", "") if offset is None else (f" to offset {offset}", f", to begin anew at offset {offset}")
-        words = text.format(node=node, broker=broker, to=to, anew=anew)
+        error = f": {row['error']}" if row.get("error") else ""
+        words = text.format(node=node, broker=broker, to=to, anew=anew, error=error)
         yield Step(row["at"], words, ((row["file_id"], row["line"]),), 3, "process")

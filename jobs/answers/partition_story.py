@@ -13,7 +13,7 @@ from jobs.answers.first_leaders import FirstLeaderWait, first_leader_waits, wait
 from jobs.answers.leader_epochs import with_epochs_of_elections
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import is_open
-from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, steps_of
+from jobs.answers.partition_steps import ERROR, OF_PARTITION, PROCESSES, PartitionRows, steps_of
 from jobs.answers.selection import most_telling
 from jobs.answers.story import Story
 from jobs.answers.story_lanes import partition_lanes
@@ -124,7 +124,7 @@ def _with_processes(
     own = ", ".join(literal(kind) for kind in PROCESSES if kind not in OF_PARTITION)
     partitions = ", ".join(map(literal, (*OF_PARTITION, WITHOUT_EFFECT)))
     events = opened.rows(
-        """SELECT event_type, node_id, broker_id, "at", file_id, line,
+        f"""SELECT event_type, node_id, broker_id, "at", file_id, line, {ERROR},
         coalesce(fields['offset'], fields['high_watermark']) AS "offset" FROM events WHERE"""
         f' "at" BETWEEN {time_literal(since)} AND {time_literal(until)} AND ('
         f"(event_type IN ({own}) AND (node_id IN ({nodes}) OR broker_id IN ({nodes})))"

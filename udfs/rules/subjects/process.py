@@ -147,9 +147,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "process_halting",
         ("kafka.server.ReplicaFetcherThread",),
-        text="Disk error while <doing:letters><? for <tp>?><?.?>",
+        text="Disk error while replicating data<? for <tp>?><?.?>",
         sample="[ReplicaFetcherThread-0-5], Disk error while replicating data for pay-in-3",
-        reads={"doing": "replicating data", "topic": "pay-in", "partition": 3},
+        reads={"topic": "pay-in", "partition": 3},
         since="0.8.0",
         until="0.11.0.3",
     ),
@@ -157,11 +157,11 @@ RULES: tuple[Rule, ...] = (
         "process_halting",
         ("kafka.server.OffsetCheckpoint", "kafka.server.checkpoints.CheckpointFile"),
         text=(
-            "Halting <doing:letters> file <?(<file:text>) ?>because the underlying file system is inaccessible<? ?>:"
-            "<? ?>"
+            "Halting writes to <?offset ?>checkpoint file <?(<file:text>) ?>because the underlying file system is "
+            "inaccessible<? ?>:<? ?>"
         ),
         sample="Halting writes to offset checkpoint file because the underlying file system is inaccessible : ",
-        reads={"doing": "writes to offset checkpoint"},
+        reads={},
         since="0.10.0.0",
         until="0.11.0.3",
     ),

@@ -924,6 +924,33 @@ def test_isr_changes(frame: Frame, same: Same) -> None:
     )
 
 
+GROWN = """
+topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | since    | missing_before | made_by
+# the ISR has grown; it has shrunk, which either may do; one has come and one has gone
+t     | 0         | 0           | 1      | 3            | 1               | 1     | 10:00:00 |   |
+t     | 0         | 0           | 1      | 3            | 2               | 1,2   | 10:00:10 | 0 |
+t     | 0         | 0           | 1      | 3            | 3               | 1     | 10:00:20 | 0 |
+t     | 0         | 0           | 1      | 3            | 4               | 2     | 10:00:30 | 0 |
+# a state is missing between; another leader
+t     | 0         | 0           | 1      | 3            | 6               | 1,2   | 10:00:40 | 1 |
+t     | 0         | 0           | 2      | 4            | 7               | 1,2,3 | 10:00:50 | 0 | controller
+"""
+BY_GROWTH = """
+at       | kind   | made_by
+10:00:10 | expand | leader
+10:00:20 | shrink |
+10:00:30 | shrink |
+10:00:30 | expand |
+10:00:40 | expand |
+10:00:50 | expand | controller
+"""
+
+
+def test_an_isr_grows_by_its_leader_only(frame: Frame, same: Same) -> None:
+    inputs = frame(EVENTS, SHRINKING), frame(TOPIC_TIMELINE, "topic"), frame(CONTROLLER_TIMELINE, "until")
+    same(to_isr_changes(states(frame, GROWN), *inputs, EvidenceKinds()), BY_GROWTH)
+
+
 UNKNOWN = """
 topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | since    | made_by
 t     | 0         | 0           | 1      | 0            | 0               | 1,2,3 | 10:00:00 |
@@ -1377,8 +1404,9 @@ leader | at       | asked_at | told_at  | lag
 1      | 10:00:30 | 10:00:20 |          | 0
 1      | 10:00:30 |          |          | 1
 # 2 is frozen at some time before its session ends: not yet when it joins again, but for good if it does not
-2      | 10:59:40 |          | 10:59:59 | 0
-2      | 10:59:40 |          | 11:00:00 | 1
+2      | 10:59:40 |          | 10:59:54.999 | 0
+# a session that ends so soon after that was lost before: it is the same freeze
+2      | 10:59:40 |          | 10:59:55 | 1
 2      | 10:59:40 |          |          | 1
 """
 

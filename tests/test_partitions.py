@@ -13,13 +13,13 @@ from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.min_isr import with_min_isr
-from jobs.timelines.partitions import made_by, to_contradictions, to_partition_timeline, to_states
+from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.timelines.topics import to_topic_timeline
 from schemas.findings import CONFIG_CHANGES
 from schemas.ingest import EVENTS, LOG_COVERAGE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from tests.conftest import Frame, Same
 
@@ -730,26 +730,3 @@ def test_replicas_may_be_removed_without_a_line(frame: Frame, same: Same) -> Non
     )
     states, topics = states_of(events)
     same(to_partition_timeline(states, topics, Settings()), KEPT)
-
-
-GROWTH: list[tuple[str, tuple[int, int], tuple[int, int], tuple[list[int], list[int]], bool, str | None]] = [
-    # (leader before and now, leader epochs, ISRs, whether it is the next state), who made it, with KRaft at INFO
-    ("the ISR has grown", (1, 1), (3, 3), ([1], [1, 2]), True, "leader"),
-    ("it has shrunk: either may do that", (1, 1), (3, 3), ([1, 2], [1]), True, None),
-    ("one has come and one has gone", (1, 1), (3, 3), ([1, 2], [1, 3]), True, None),
-    ("nothing has changed", (1, 1), (3, 3), ([1, 2], [1, 2]), True, None),
-    ("a state is missing between", (1, 1), (3, 3), ([1], [1, 2]), False, None),
-    ("another leader", (1, 2), (3, 4), ([1], [1, 2]), True, "controller"),
-    ("nobody leads, and that is so still", (-1, -1), (3, 4), ([1], [1, 2]), True, "controller"),
-]
-
-
-@pytest.mark.parametrize(("leaders", "epochs", "isrs", "adjacent", "expected"), [case[1:] for case in GROWTH])
-def test_who_made_a_state(
-    spark: SparkSession, leaders: tuple[int, int], epochs: tuple[int, int], isrs: tuple[list[int], list[int]],
-    adjacent: bool, expected: str | None,
-) -> None:  # fmt: skip
-    types = "by_leader boolean, previous_leader int, leader int, previous_leader_epoch int, leader_epoch int"
-    types += ", previous_isr array<int>, isr array<int>, adjacent boolean, partition_epoch int, controller_epoch int"
-    row = [(None, *leaders, *epochs, *isrs, adjacent, 9, None)]
-    assert spark.createDataFrame(row, types).select(made_by()).first() == (expected,)

@@ -44,8 +44,9 @@ def to_isr_changes(
     each shrink (KAFKA-15021), be it that the leader asked for it.
     """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    before = {f"{name}_before": F.lag(name).over(order) for name in ("isr", "leader", "leader_epoch")}
     changed = checkpointed(
-        states.withColumns({"isr_before": F.lag("isr").over(order), "leader_before": F.lag("leader").over(order)})
+        states.withColumns(before)
         .where("isr_before IS NOT NULL")
         .withColumns(
             {
@@ -53,6 +54,7 @@ def to_isr_changes(
                 "added": F.array_except("isr", "isr_before"),
             }
         )
+        .withColumn("made_by", F.coalesce("made_by", F.when(_has_grown(), "leader")))
     )
     nobody = F.array().cast(IDS)
     shrinks = changed.where("size(removed) > 0").withColumns({"kind": F.lit("shrink"), "added": nobody})
@@ -69,6 +71,12 @@ def to_isr_changes(
         types = {name: ISR_CHANGES.schema[name].dataType for name in _OF_LINES}
         changes = changes.withColumns({name: F.lit(None).cast(type_) for name, type_ in types.items()})
     return changes.select(*ISR_CHANGES.columns)
+
+
+def _has_grown() -> Column:
+    """Whether the ISR only grew beneath a leader: no controller does that."""
+    is_same = (F.col("leader") == F.col("leader_before")) & (F.col("leader_epoch") == F.col("leader_epoch_before"))
+    return (F.col("missing_before") == 0) & is_same & (F.size("removed") == 0) & (F.size("added") > 0)
 
 
 def _kraft_clusters(controllers: DataFrame) -> DataFrame:

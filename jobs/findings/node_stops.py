@@ -69,6 +69,8 @@ MOST_TEXT = 200
 """Characters of an error that are shown."""
 MOST_LAG_S = 30
 """A follower that does not catch up leaves the ISR after so many seconds (`replica.lag.time.max.ms`, 10 until 2.4)."""
+SHORTEST_SESSION = "INTERVAL 5 SECONDS"
+"""Sessions are longer (6 s with ZooKeeper, 9 with KRaft, by default): of who has fetched since then none has ended."""
 _RANKS = (START_FAILED, "stop", "halt", "halt_log_dir", GONE, "alive", START, "clean", "unclean", "started", BACK)
 """Kinds of signs in the order in which signs of one time are read."""
 _NODE = ["cluster", "node_id"]
@@ -123,7 +125,8 @@ def absences_from_isrs(stops: DataFrame) -> DataFrame:
 def was_absent(broker: str, joined_at: Column | None = None, rejoined_at: Column | None = None) -> Column:
     """Whether a broker was absent at the time of a row with the columns of `absences_from_isrs`: more absences have
     begun by then than have ended. `joined_at`: when it had last joined the ISR; by that absences are over after which
-    it was back before. `rejoined_at`: when it joined next; absences that were not sure by then had not begun."""
+    it was back before. `rejoined_at`: when it joined next; absences that were not sure within SHORTEST_SESSION of
+    that had not begun."""
 
     def number(times: str, at: Column) -> Column:
         return number_until(F.try_element_at(times, F.col(broker)), at)
@@ -133,7 +136,7 @@ def was_absent(broker: str, joined_at: Column | None = None, rejoined_at: Column
     if joined_at is not None:
         ended = F.greatest(ended, number("absent_back", joined_at))
     if rejoined_at is not None:
-        begun = F.least(begun, number("absent_since", rejoined_at))
+        begun = F.least(begun, number("absent_since", rejoined_at + F.expr(SHORTEST_SESSION)))
     return F.coalesce(begun > ended, F.lit(False))
 
 

@@ -113,8 +113,6 @@ def to_partition_timeline(
     timed = with_until(complete, topics).withColumns(
         {
             "previous_leader_epoch": F.lead("leader_epoch").over(backwards),
-            "previous_leader": F.lead("leader").over(backwards),
-            "previous_isr": F.lead("isr").over(backwards),
             "missing_before": F.coalesce(
                 F.col("partition_epoch") - 1 - F.lead("partition_epoch", 1, -1).over(backwards),
                 F.when(F.col("follows"), 0),
@@ -157,16 +155,11 @@ def availability() -> Column:
 
 
 def made_by() -> Column:
-    """`leader` if it reported the change as its own, or (ZooKeeper) only the partition epoch moved, or (KRaft) the ISR
-    only grew beneath it, which no controller does; else `controller` if the leader epoch moved; null unknown."""
-    is_same_leader = (F.col("leader") == F.col("previous_leader")) & (
-        F.col("leader_epoch") == F.col("previous_leader_epoch")
-    )
-    has_grown = (F.size(F.array_except("previous_isr", "isr")) == 0) & (F.size("isr") > F.size("previous_isr"))
+    """`leader` if it reported the change as its own, or (ZooKeeper) only the partition epoch moved; else `controller`
+    if the leader epoch did; null unknown."""
     return (
         F.when(F.col("by_leader"), "leader")
         .when(F.col("previous_leader_epoch").isNull() & (F.col("partition_epoch") == 0), "controller")
         .when(F.col("adjacent") & (F.col("leader_epoch") > F.col("previous_leader_epoch")), "controller")
         .when(F.col("adjacent") & (F.col("controller_epoch") >= 0), "leader")
-        .when(F.col("adjacent") & is_same_leader & has_grown, "leader")
     )

@@ -20,6 +20,24 @@ SILENT_MS = 1_500
 """And none within this."""
 
 
+CAUSES: Mapping[str, tuple[str, ...]] = {
+    "kill": ("broker_crash", "controller_crash", "session_expired", "fenced"),
+    "pause": ("session_expired", "fenced", "controller_changed"),
+    "controlled_shutdown": ("controlled_shutdown", "controller_shutdown"),
+    "log_dir_failure": ("log_dir_failure",),
+}
+"""By action the root causes that its incident may have; of who is not back when the logs end none tells a crash."""
+AWAY = ("kill", "pause", "controlled_shutdown")
+OF_OUTAGES: Mapping[str, tuple[str, ...]] = {
+    "start_failed": ("start", "log_dir_failure"),
+    "broker_halted": ("log_dir_failure",),
+    "bounced": AWAY,
+    "no_controller": AWAY,
+    "no_live_isr": (*AWAY, "log_dir_failure"),
+}
+"""Actions that lead to an outage, by further causes that one may have, but for `topic_deletion`."""
+
+
 @dataclass
 class Injected:
     """One action that has to be an incident: what it is called, of which node, from when until when it may begin."""
@@ -65,6 +83,10 @@ def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
     """
     ends = [(row["broker"], row["until"]) for row in truth["broker_timeline"] if row["until"] is not None]
     ends += [(row["controller_id"], row["until"]) for row in truth["controller_timeline"] if row["until"] is not None]
+
+    def has_ended(node: int | None, since: int, until: int) -> bool:
+        return any(who == node and since <= end <= until for who, end in ends)
+
     for number, row in enumerate(actions):
         ms, node = row["ms"], row["node"]
         if _is_fresh(actions[:number], row, truth):
@@ -73,23 +95,20 @@ def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
         if row["action"] == "kill":
             start = next((later["ms"] for later in of_node if later["action"] == "start"), ms)
             late = max(ms + LONGEST_NOTICE_MS, start + BOOT_MS)
-            yield Injected("kill", node, ms, ("broker_crash", "controller_crash", "session_expired", "fenced"), late)
+            yield Injected("kill", node, ms, CAUSES["kill"], late)
         elif row["action"] == "pause":
             resumed = next((later["ms"] for later in of_node if later["action"] == "resume"), ms)
-            if any(broker == node and ms <= end <= resumed + SLACK_MS for broker, end in ends):
-                causes = ("session_expired", "fenced", "controller_changed")
-                yield Injected("pause", node, ms, causes, resumed + SLACK_MS)
+            if has_ended(node, ms, resumed + SLACK_MS):
+                yield Injected("pause", node, ms, CAUSES["pause"], resumed + SLACK_MS)
             elif len(dropped(truth["partition_timeline"], node, ms, resumed + SLACK_MS)) >= FEWEST_PARTITIONS:
                 yield Injected("storm", node, ms, ("isr_shrink_storm",), resumed + SLACK_MS)
         elif row["action"] == "controlled_shutdown":
-            yield Injected("shutdown", node, ms, ("controlled_shutdown", "controller_shutdown"), ms + SLACK_MS)
+            yield Injected("shutdown", node, ms, CAUSES["controlled_shutdown"], ms + SLACK_MS)
         elif row["action"] == "log_dir_failure":
-            yield Injected("log dir", node, ms, ("log_dir_failure",), ms + LONGEST_NOTICE_MS)
+            yield Injected("log dir", node, ms, CAUSES["log_dir_failure"], ms + LONGEST_NOTICE_MS)
         elif row["action"] == "delete_controller_znode":
             yield Injected("controller", row["controller"], ms, ("controller_changed",), ms + SLACK_MS)
-        elif row["action"] == "remove_controller" and any(
-            broker == node and ms <= end <= ms + SLACK_MS for broker, end in ends
-        ):
+        elif row["action"] == "remove_controller" and has_ended(node, ms, ms + SLACK_MS):
             yield Injected("controller", node, ms, ("controller_changed",), ms + SLACK_MS)
 
 
@@ -107,21 +126,6 @@ def _is_fresh(before: list[dict[str, Any]], action: Mapping[str, Any], truth: Tr
     return action["action"] == "pause" and is_broker and not is_registered and action["ms"] - starts[-1] <= BOOT_MS
 
 
-DONE_BY: Mapping[str, frozenset[str]] = {
-    "broker_crash": frozenset({"kill"}),
-    "start_failed": frozenset({"start", "log_dir_failure"}),
-    "broker_halted": frozenset({"log_dir_failure"}),
-    "log_dir_failure": frozenset({"log_dir_failure"}),
-    "controlled_shutdown": frozenset({"controlled_shutdown"}),
-    "session_expired": frozenset({"pause"}),
-    "fenced": frozenset({"pause"}),
-    "bounced": frozenset({"kill", "pause", "controlled_shutdown"}),
-    "no_controller": frozenset({"kill", "pause", "controlled_shutdown"}),
-    "no_live_isr": frozenset({"kill", "pause", "controlled_shutdown", "log_dir_failure"}),
-}
-"""Actions that lead to an outage, by its cause, but for `topic_deletion`."""
-
-
 def was_done(outage: Mapping[str, Any], actions: Iterable[Mapping[str, Any]]) -> bool:
     """Whether an outage (`topic`, `since`, `cause`, `cause_broker`, `cause_at`, `cause_after`, times in ms) has a cause
     that was done to its broker, or topic, so shortly before that it can be that."""
@@ -130,7 +134,9 @@ def was_done(outage: Mapping[str, Any], actions: Iterable[Mapping[str, Any]]) ->
     near = [row for row in actions if min(times) - LONGEST_NOTICE_MS - SLACK_MS <= row["ms"] <= end]
     if outage["cause"] == "topic_deletion":
         return any(row["action"] == "delete_topic" and row["topic"] == outage["topic"] for row in near)
-    kinds = DONE_BY.get(outage["cause"], frozenset())
+    kinds = {kind for kind, causes in CAUSES.items() if outage["cause"] in causes} | {
+        *OF_OUTAGES.get(outage["cause"], ())
+    }
     return any(row["action"] in kinds and row["node"] == outage["cause_broker"] for row in near)
 
 

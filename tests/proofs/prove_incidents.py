@@ -4,8 +4,8 @@ Prints by capture what was found of what was injected (kills, pauses past the se
 broker was out of many ISRs, shutdowns, failed log directories, deleted controller znodes), what was not, and incidents
 that no action caused; then how many outages have a cause that was done to its broker then, unclean elections of the
 truth and of the incidents, and reassignments that were left pending. Fails if an action has no incident of its node and
-begin, or an outage no such cause. The captures are
-clusters of one warehouse. `--keep DIR`: it is kept there, as by `prove_truth.py`; one that is there is not made again.
+begin, or an outage no such cause. The captures are clusters of one warehouse. `--keep DIR`: it is kept there, as by
+`prove_truth.py`; one that is there is not made again.
 """
 
 from __future__ import annotations

@@ -90,5 +90,8 @@ node_id | at | line
 
 def test_who_is_controller_no_longer_is_not_believed(frame: Frame) -> None:
     """Of lines before its first term, and of nodes without one, nothing is known."""
-    lines = without_deposed(frame(EVENTS, OF_CONTROLLERS), frame(CONTROLLER_TIMELINE, TERMS))
+    shutdowns = frame(EVENTS, OF_CONTROLLERS).withColumn("event_type", F.lit("controlled_shutdown_started"))
+    lines = without_deposed(shutdowns, frame(CONTROLLER_TIMELINE, TERMS))
     assert {row["line"] for row in lines.collect()} == {1, 2, 4, 5, 7}
+    others = without_deposed(frame(EVENTS, OF_CONTROLLERS), frame(CONTROLLER_TIMELINE, TERMS))
+    assert others.count() == 7  # whatever else they log

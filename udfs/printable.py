@@ -7,6 +7,10 @@ import re
 _STEERING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"  # C0, DEL, C1, breaks, directions
 )
+CONTROL_CHARACTERS = r"[\x00-\x1f\x7f-\x9f]+"
+"""A regular expression, for Spark and DuckDB alike."""
+MOST_ERROR = 200
+"""Characters of an error that are told of it."""
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

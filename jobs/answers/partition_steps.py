@@ -14,6 +14,7 @@ from jobs.answers.words import ENDS, brokers_in_words, brokers_text, failed_elec
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import cause_text, lost_text
+from udfs.printable import CONTROL_CHARACTERS, MOST_ERROR
 
 NO_LIVE_ISR = "no_live_isr"
 """Cause of an outage before which nobody knows who led: the last leader that lines show had been replaced."""
@@ -335,10 +336,8 @@ OF_PARTITION = (
     "follower_truncated", "log_truncated", "log_truncated_fully", "replicas_out_of_sync", "leader_and_isr_disk_error",
 )  # fmt: skip
 """Those of them that are about one partition."""
-ERROR = (
-    r"nullif(trim(regexp_replace(left(split_part(detail, chr(10), 1), 200), '[\x00-\x1f\x7f-\x9f]+', ' ', 'g')), '')"
-    ' AS "error"'
-)
+_FIRST_LINE = f"left(split_part(detail, chr(10), 1), {MOST_ERROR})"
+ERROR = f"""nullif(trim(regexp_replace({_FIRST_LINE}, '{CONTROL_CHARACTERS}', ' ', 'g')), '') AS "error\""""
 """SQL: the first line of the stack trace behind a record, as one that a terminal can show; null if there is none."""
 
 

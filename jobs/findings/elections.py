@@ -83,10 +83,11 @@ def to_elections(
         .drop("epoch_before", "is_new", "selected_unclean")
     )
     elections = with_logged_unclean(committed, events, topics, kinds)
-    failed = None if decisions is None else _failed_elections(decisions, topics, states)
+    failures = None if decisions is None else _logged_failures(decisions, topics)
     if overtaken is not None:
-        elections = with_overtaken(elections, overtaken, failed, to_joins(events, topics))
-    if failed is not None:
+        elections = with_overtaken(elections, overtaken, failures, to_joins(events, topics))
+    if decisions is not None and failures is not None:
+        failed = _failed_elections(failures, decisions, states)
         elections = elections.unionByName(failed, allowMissingColumns=True)
     # the lines of the decision first, then those of what it was decided by
     lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
@@ -120,6 +121,10 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         return F.lag(name).over(order)
 
     before, leads = order.rowsBetween(Window.unboundedPreceding, -1), F.col("leader") >= 0
+
+    def last(name: str, condition: Column) -> Column:
+        return F.last(F.when(condition, F.col(name)), ignorenulls=True).over(before)
+
     compared = states.withColumns(
         {
             "epoch_before": lag("leader_epoch"),
@@ -134,14 +139,13 @@ def _committed_elections(states: DataFrame) -> DataFrame:
                 lag("replicas").alias("replicas"),
                 lag("evidence").alias("evidence"),
             ),
-            "last_leader": F.last(F.when(leads, F.col("leader")), ignorenulls=True).over(before),
-            "led_until": F.last(F.when(leads, F.col("since")), ignorenulls=True).over(before),
-            "led_epoch": F.last(F.when(leads, F.col("leader_epoch")), ignorenulls=True).over(before),
+            "last_leader": last("leader", leads),
+            "led_until": last("since", leads),
+            "led_epoch": last("leader_epoch", leads),
         }
     )
     begins_to_lead = leads & ~F.col("leader").eqNullSafe(F.col("last_leader"))
-    led_since = F.last(F.when(begins_to_lead, F.col("since")), ignorenulls=True).over(before)
-    compared = compared.withColumn("led_since", led_since)
+    compared = compared.withColumn("led_since", last("since", begins_to_lead))
     compared = _with_led_unseen(with_lost_at(compared, order), order)
     elected = compared.where("leader >= 0 AND leader_epoch > coalesce(highest_epoch, 0)")
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()
@@ -282,11 +286,12 @@ def _with_leader_epoch(lines: DataFrame, states: DataFrame) -> DataFrame:
     )
 
 
-def _failed_elections(decisions: DataFrame, topics: DataFrame, states: DataFrame) -> DataFrame:
-    """Rows of `with_activity`, TOPIC_TIMELINE, PARTITION_TIMELINE -> ELECTIONS that a controller logged as failed."""
+def _failed_elections(failures: DataFrame, decisions: DataFrame, states: DataFrame) -> DataFrame:
+    """Rows of `_logged_failures`, of `with_activity`, PARTITION_TIMELINE -> ELECTIONS that a controller logged as
+    failed, with what was known of the partition then."""
     traced = decisions.where("event_type = 'partition_state_change'").select("cluster", "node_id").distinct()
-    failures = _logged_failures(decisions, topics).withColumn("node_id", F.get("evidence.node_id", F.lit(0)))
-    failed = failures.join(F.broadcast(traced.withColumn("is_traced", F.lit(True))), ["cluster", "node_id"], "left")
+    of_nodes = failures.withColumn("node_id", F.get("evidence.node_id", F.lit(0)))
+    failed = of_nodes.join(F.broadcast(traced.withColumn("is_traced", F.lit(True))), ["cluster", "node_id"], "left")
     printed = {
         name: F.coalesce(f"printed_{of}", name) for name, of in (("replicas", "replicas"), ("isr_before", "isr"))
     }

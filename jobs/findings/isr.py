@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.findings.node_stops import absences_from_isrs, was_absent
+from jobs.findings.node_stops import absences_from_isrs, joins_around, was_absent
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import EvidenceKinds
@@ -234,10 +234,7 @@ def _timed_moves(
     is_flap = F.col("joined") & (F.lag("joined").over(order) == F.lit(False))
     back_at = F.greatest("at", F.coalesce(F.lead("at").over(order), "gone", "end_of_logs"))
     out_ms = F.unix_millis(back_at) - F.unix_millis("at")
-    joined_at = F.last(F.when(F.col("joined"), F.col("at")), ignorenulls=True).over(
-        order.rowsBetween(Window.unboundedPreceding, -1)
-    )
-    rejoined_at = F.when(F.lead("joined").over(order), F.lead("at").over(order))
+    joined_at, rejoined_at = joins_around(F.col("joined"), order)
     return (
         known.withColumns({"joined_at": joined_at, "rejoined_at": rejoined_at})
         .withColumn("stopped", ~F.col("joined") & was_absent("follower", F.col("joined_at"), F.col("rejoined_at")))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.findings.node_stops import first_line_of
+from jobs.findings.node_stops import first_line_of, halts_by_disk
+from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.evidence import evidence
 from jobs.timelines.row_streams import no_rows
@@ -66,7 +67,7 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
         F.coalesce("partitions", F.array().cast(events.schema["partitions"].dataType)),
         lambda p: F.concat_ws("-", p["topic"], p["partition"]),
     )
-    failures = (
+    failures = checkpointed(
         lines.withColumn("number", F.sum(is_first.cast("int")).over(so_far))
         .withColumn("names", names)
         .groupBy(*_DIR, "number")
@@ -85,6 +86,8 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
             }
         )
     )
+    if not kinds.have([ERROR]):
+        return failures.withColumnRenamed("halt_error", "error").select(*LOG_DIR_FAILURES.columns)
     return (
         failures.join(_errors(events, failures), [*_DIR, "at"], "left")
         .withColumn("error", F.coalesce("halt_error", "error"))
@@ -116,17 +119,17 @@ def _errors(events: DataFrame, failures: DataFrame) -> DataFrame:
 def _with_disk_halts(lines: DataFrame) -> DataFrame:
     """Lines about failures -> the same, those by which a process halted before 1.0 as halts because of the directory
     whose file its exception names. One that names a directory itself, from 1.0 on, is told by other lines."""
-    fields, is_disk_halt = F.col("fields"), F.col("event_type").isin(*DISK_HALTS)
+    fields, is_of_disk = F.col("fields"), F.col("event_type").isin(*DISK_HALTS)
     directories = (F.regexp_extract("detail", pattern, 1) for pattern in FILES)
     named = F.coalesce(*(F.when(name != "", name) for name in directories))
     with_dir = F.map_concat(
         F.coalesce(fields, F.create_map().cast(lines.schema["fields"].dataType)), F.create_map(F.lit("dir"), named)
     )
-    return lines.where(~is_disk_halt | (fields["dir"].isNull() & named.isNotNull())).withColumns(
+    return lines.where(~is_of_disk | (halts_by_disk() & named.isNotNull())).withColumns(
         {
-            "fields": F.when(is_disk_halt, with_dir).otherwise(fields),
-            "event_type": F.when(is_disk_halt, F.lit(HALT)).otherwise(F.col("event_type")),
-            "error": F.when(is_disk_halt, first_line_of("detail")),
+            "fields": F.when(is_of_disk, with_dir).otherwise(fields),
+            "event_type": F.when(is_of_disk, F.lit(HALT)).otherwise(F.col("event_type")),
+            "error": F.when(is_of_disk, first_line_of("detail")),
         }
     )
 

@@ -105,12 +105,15 @@ def _is_new_leader() -> Column:
     return (F.col("writer") == F.col("elected")) & (F.col("epoch") == F.col("leader_epoch"))
 
 
-def _is_returned(event_type: str, since: str | Column = "elected_at") -> Column:
-    """Whether a line of a type is of the last leader, come back as a follower of the elected one: `since` it was
-    elected, or another time."""
+def _is_of_last_leader(event_type: str) -> Column:
+    """Whether a line of a type is of the last leader, which is not the elected one."""
     is_last_leader = (F.col("writer") == F.col("last_leader")) & (F.col("last_leader") != F.col("elected"))
-    begin = F.col(since) if isinstance(since, str) else since
-    return (F.col("event_type") == event_type) & is_last_leader & (F.col("at") >= begin)
+    return (F.col("event_type") == event_type) & is_last_leader
+
+
+def _is_returned(event_type: str) -> Column:
+    """Whether a line of a type is of the last leader, come back as a follower of the elected one."""
+    return _is_of_last_leader(event_type) & (F.col("at") >= F.col("elected_at"))
 
 
 def _cuts_off() -> Column:
@@ -124,7 +127,9 @@ def _loaded_end(bound: Callable[[Column], Column]) -> Column:
     Loads differ where one is of a log that is moved to another directory, or to be deleted. One before the election
     tells nothing: the log may have grown since. But by a process that came when the broker had led it has not.
     """
-    is_load = _is_returned(_LOG_LOADED, since=F.least("elected_at", "led_at")) & (F.col("at") <= F.col("truncated_at"))
+    is_load = _is_of_last_leader(_LOG_LOADED) & F.col("at").between(
+        F.least("elected_at", "led_at"), F.col("truncated_at")
+    )
     return bound(F.when(is_load, _number("log_end_offset")))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -29,9 +29,11 @@ from udfs.incidents.node_stops import (
     START_FAILED,
     node_stops,
 )
+from udfs.printable import CONTROL_CHARACTERS, MOST_ERROR
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.window import WindowSpec
 
 RESTART = struct(at=LONG, node_id=INT, file_id=TEXT, line=LONG)
 """When a process started, in microseconds since 1970, and its first line."""
@@ -65,8 +67,6 @@ BOOT = "INTERVAL 3 SECONDS"
 """So long before the line that shows a start other lines may be of the same process."""
 AT_ONCE = "INTERVAL 2 SECONDS"
 """What two nodes log about one thing may be so far apart."""
-MOST_TEXT = 200
-"""Characters of an error that are shown."""
 MOST_LAG_S = 30
 """A follower that does not catch up leaves the ISR after so many seconds (`replica.lag.time.max.ms`, 10 until 2.4)."""
 SHORTEST_SESSION = "INTERVAL 5 SECONDS"
@@ -78,12 +78,8 @@ _NODE = ["cluster", "node_id"]
 
 def to_node_stops(events: DataFrame, brokers: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS, BROKER_TIMELINE, CONTROLLER_TIMELINE -> NODE_STOPS; few rows, held for whoever asks again."""
-    own = _own_signs(events)
-    is_of_controller = F.coalesce(F.col("event_type") == "controlled_shutdown_started", F.lit(False))
-    granted = without_deposed(own.where(is_of_controller), controllers, "line_node_id")
-    signs = checkpointed(
-        reduce(DataFrame.unionByName, (own.where(~is_of_controller), granted, _registrations(brokers)))
-    )
+    own = without_deposed(_own_signs(events), controllers, "line_node_id")
+    signs = checkpointed(own.unionByName(_registrations(brokers)))
     near = _lines_near(events, signs.where(F.col("kind").isin(START, GONE)))
     rank = F.array_position(F.array(*map(F.lit, _RANKS)), F.col("kind"))
     in_order = (
@@ -95,18 +91,22 @@ def to_node_stops(events: DataFrame, brokers: DataFrame, controllers: DataFrame)
 
 
 # ---- by broker -------------------------------------------------------------------------------------------------------
-def lists_by_broker(rows: DataFrame, broker: str, entry: Column, name: str, *by: str) -> DataFrame:
-    """Rows about brokers, few of them -> cluster and `by`, and in `name` a map of sorted lists of entries by broker."""
+def lists_by_broker(rows: DataFrame, broker: str, entries: Mapping[str, Column], *by: str) -> DataFrame:
+    """Rows about brokers, few of them -> cluster and `by`, and by the names of entries maps of sorted lists of these by
+    broker."""
     key = ["cluster", *by]
-    lists = rows.groupBy(*key, F.col(broker).alias("of")).agg(F.sort_array(F.collect_list(entry)).alias("list"))
-    return lists.groupBy(*key).agg(F.map_from_entries(F.collect_list(F.struct("of", "list"))).alias(name))
+    lists = rows.groupBy(*key, F.col(broker).alias("of")).agg(
+        *(F.sort_array(F.collect_list(entry)).alias(name) for name, entry in entries.items())
+    )
+    maps = (F.map_from_entries(F.collect_list(F.struct("of", name))).alias(name) for name in entries)
+    return lists.groupBy(*key).agg(*maps)
 
 
 def absences_from_isrs(stops: DataFrame) -> DataFrame:
     """NODE_STOPS -> cluster, and by broker when it may have left ISRs because it was stopped: `absent_from`, from when
     each absence was sure, `absent_since`, and of those that have ended until when, `absent_to`, and when it was back,
     `absent_back`."""
-    lag, slack = F.expr(f"INTERVAL {MOST_LAG_S} SECONDS"), F.expr("INTERVAL 2 SECONDS")
+    lag, slack = F.expr(f"INTERVAL {MOST_LAG_S} SECONDS"), F.expr(AT_ONCE)
     # who was frozen may have been so before, and have logged a line as its session ended
     is_frozen = F.coalesce(F.col("how") == CUT_OFF, F.lit(False))
     # who was shut down fetched until then
@@ -114,12 +114,8 @@ def absences_from_isrs(stops: DataFrame) -> DataFrame:
     begin = F.greatest(last_line, F.col("since") - lag) - slack
     # who is back before that may be dropped for what it missed
     end = F.when(F.col("until").isNotNull(), F.greatest(F.col("until"), F.col("since") + lag) + slack)
-    absences = stops.where("role = 'broker'").select(
-        "cluster", "node_id", "since", begin.alias("begin"), end.alias("end"), F.col("until").alias("back")
-    )
-    times = {"begin": "absent_from", "end": "absent_to", "back": "absent_back", "since": "absent_since"}
-    lists = [lists_by_broker(absences, "node_id", F.col(at), name) for at, name in times.items()]
-    return reduce(lambda joined, more: joined.join(more, "cluster"), lists)
+    times = {"absent_from": begin, "absent_since": F.col("since"), "absent_to": end, "absent_back": F.col("until")}
+    return lists_by_broker(stops.where("role = 'broker'"), "node_id", times)
 
 
 def was_absent(broker: str, joined_at: Column | None = None, rejoined_at: Column | None = None) -> Column:
@@ -140,6 +136,14 @@ def was_absent(broker: str, joined_at: Column | None = None, rejoined_at: Column
     return F.coalesce(begun > ended, F.lit(False))
 
 
+def joins_around(joined: Column, order: WindowSpec) -> tuple[Column, Column]:
+    """Of moves in and out of an ISR with `at`, each one follower's in order, whether each is a join -> when the
+    follower had joined last before a move, and when it joined right after it; null: it did not."""
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    joined_at = F.last(F.when(joined, F.col("at")), ignorenulls=True).over(before)
+    return joined_at, F.when(F.lead(joined).over(order), F.lead("at").over(order))
+
+
 def living_on(events: DataFrame, ends: DataFrame) -> DataFrame:
     """EVENTS, rows `cluster, node_id, at` -> those after which the node's process lived on: a line of it follows within
     NEAR_MINUTES, and no start before that. What comes at once may have been logged before, by another clock."""
@@ -153,11 +157,16 @@ def living_on(events: DataFrame, ends: DataFrame) -> DataFrame:
 
 
 def first_line_of(text: str | Column) -> Column:
-    """The first line of a column of texts, at most MOST_TEXT characters, without those that steer a terminal; null
+    """The first line of a column of texts, at most MOST_ERROR characters, without those that steer a terminal; null
     of an empty one."""
-    first = F.trim(F.regexp_replace(F.substring_index(text, "\n", 1), r"[\x00-\x1f\x7f-\x9f]+", " "))
-    short = F.when(F.length(first) > MOST_TEXT, F.concat(F.left(first, F.lit(MOST_TEXT)), F.lit("...")))
+    first = F.trim(F.regexp_replace(F.substring_index(text, "\n", 1), CONTROL_CHARACTERS, " "))
+    short = F.when(F.length(first) > MOST_ERROR, F.concat(F.left(first, F.lit(MOST_ERROR)), F.lit("...")))
     return F.when(first != "", F.coalesce(short, first))
+
+
+def halts_by_disk() -> Column:
+    """Whether by a line a process halts because of a disk: it names no directory without which it goes on."""
+    return F.col("event_type").isin(*DISK_HALTS) & F.col("fields")["dir"].isNull()
 
 
 # ---- signs -----------------------------------------------------------------------------------------------------------
@@ -166,11 +175,8 @@ def _own_signs(events: DataFrame) -> DataFrame:
     kinds = {**LIFE_SIGNS, **SHUTDOWN_GRANTED}
     fields, event_type = F.col("fields"), F.col("event_type")
     is_starting = (fields["from_state"] == "SHUTDOWN") & (fields["to_state"] == "STARTING")
-    goes_on = event_type.isin(*DISK_HALTS) & fields["dir"].isNotNull()
-    lines = events.where(
-        (event_type.isin(*kinds) | ((event_type == "broker_status_changed") & is_starting))
-        & ~F.coalesce(goes_on, F.lit(False))
-    )
+    is_own = event_type.isin(*(name for name in kinds if name not in DISK_HALTS)) | halts_by_disk()
+    lines = events.where(is_own | ((event_type == "broker_status_changed") & is_starting))
     kind_by_type = F.create_map(*(F.lit(text) for pair in kinds.items() for text in pair))
     is_failed_start = (event_type == "process_exiting") & F.contains("message", F.lit("during startup"))
     kind = F.when(is_failed_start, START_FAILED).otherwise(F.coalesce(kind_by_type[event_type], F.lit(START)))

@@ -189,7 +189,7 @@ def _failures(failures: DataFrame) -> DataFrame:
         "partitions",
         _reason(F.lit("log_dir_failure"), F.col("broker"), F.col("at"), F.col("evidence")).alias("reason"),
     )
-    return lists_by_broker(failures, "broker", failure, "failures")
+    return lists_by_broker(failures, "broker", {"failures": failure})
 
 
 def _with_stops(rows: DataFrame, stops: DataFrame, begin: Column, end: Column) -> DataFrame:
@@ -203,8 +203,8 @@ def _with_stops(rows: DataFrame, stops: DataFrame, begin: Column, end: Column) -
     days = F.sequence(day_of(away_since - slack), day_of(back_at + slack))
     of_all_days = F.array(F.lit(None).cast("bigint"))
     ended = stops.where(back_at.isNotNull()).withColumn("of_day", F.explode(F.concat(days, of_all_days)))
-    by_day = lists_by_broker(ended, "broker", F.col("stop"), "stops_of_day", "of_day")
-    lasting = lists_by_broker(stops.where(back_at.isNull()), "broker", F.col("stop"), "lasting_stops")
+    by_day = lists_by_broker(ended, "broker", {"stops_of_day": F.col("stop")}, "of_day")
+    lasting = lists_by_broker(stops.where(back_at.isNull()), "broker", {"lasting_stops": F.col("stop")})
     day = F.when(day_of(begin) == day_of(end), day_of(begin))
     is_of_day = (F.col("cluster") == F.col("of_cluster")) & F.col("day").eqNullSafe(F.col("of_day"))
     return (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.node_stops import AT_ONCE
 from jobs.timelines.controllers import ZOOKEEPER
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.leader_lines import REPORTED
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 SERVER_LOGS = ("server",)
 """Where brokers log that they begin to lead."""
-AT_ONCE = "INTERVAL 2 SECONDS"
-"""What the controller notices of a broker, and what that logs itself, may be so far apart."""
 _KEY = [*INCARNATION, "leader_epoch"]
 _SHOWN = [*_KEY, "gone_at", "absence_evidence"]
 """Unclean elections, with the absence that shows it, and its lines."""
@@ -96,17 +95,17 @@ def to_overtaken(brokers: DataFrame, controllers: DataFrame, known_spans: DataFr
 
 def with_overtaken(elections: DataFrame, overtaken: DataFrame, failed: DataFrame | None, joins: DataFrame) -> DataFrame:
     """Committed ELECTIONS with `last_leader`, `led_since` (when that began), `led_until` (when a line shows last that
-    it leads), `led_epoch` and `led_unseen`; rows of `to_overtaken`, ELECTIONS that failed, rows of `to_joins` -> the
-    first with `unclean` and evidence of those of which it was not known."""
+    it leads), `led_epoch` and `led_unseen`; rows of `to_overtaken`, elections that failed (`at`, `strategy`), rows
+    of `to_joins` -> the first with `unclean` and evidence of those of which it was not known."""
     in_question = elections.where("unclean IS NULL AND led_epoch IS NOT NULL AND leader <> last_leader")
     met = in_question.join(F.broadcast(overtaken), ["cluster", "leader"]).where(
         _is_near("back_at", "at") & (F.col("gone_again_at").isNull() | (F.col("at") <= F.col("gone_again_at")))
     )
-    failures = F.lit(None).cast("array<timestamp>")
-    if failed is not None:
-        times = failed.where("strategy = 'offline'").groupBy(*INCARNATION).agg(F.collect_list("at").alias("times"))
-        met, failures = met.join(times, INCARNATION, "left"), F.col("times")
-    met = met.withColumn("failures", failures)
+    if failed is None:
+        met = met.withColumn("failures", F.lit(None).cast("array<timestamp>"))
+    else:
+        offline = failed.where("strategy = 'offline'").groupBy(*INCARNATION).agg(F.collect_list("at").alias("failures"))
+        met = met.join(offline, INCARNATION, "left")
     shown = (
         _came_too_late(met)
         .unionByName(_was_not_added(met, joins))
@@ -152,7 +151,8 @@ def _came_too_late(met: DataFrame) -> DataFrame:
         .where("other.last_leader = last_leader")
         .withColumns({"lost_at": F.col("other.lost_at"), "lost_line": F.col("other.lost_line")})
         .where(_is_near("led_until", "lost_at") & (led_then | nobody_led))
-        .select(*_KEY, "gone_at", F.concat("gone_line", "lost_line").alias("absence_evidence"))
+        .withColumn("absence_evidence", F.concat("gone_line", "lost_line"))
+        .select(*_SHOWN)
     )
 
 
@@ -178,6 +178,5 @@ def _was_not_added(met: DataFrame, joins: DataFrame) -> DataFrame:
     joined = followed.join(joins, [*INCARNATION, "leader"]).where(
         _is_near("leaves_at", "joined_at") & _is_near("joined_at", "at")
     )
-    return followed.join(joined, [*_KEY, "leader", "gone_at"], "anti").select(
-        *_KEY, "gone_at", F.col("gone_line").alias("absence_evidence")
-    )
+    left = followed.join(joined, [*_KEY, "leader", "gone_at"], "anti")
+    return left.withColumnRenamed("gone_line", "absence_evidence").select(*_SHOWN)

@@ -56,7 +56,7 @@ def with_stuck(reassignments: DataFrame, stops: DataFrame) -> DataFrame:
     not ended. Stops are few."""
     # two stops that end with one return
     absence = F.struct("since", F.least("until", "followed_at").alias("until"))
-    absences = lists_by_broker(stops.where("role = 'broker'"), "node_id", absence, "absences")
+    absences = lists_by_broker(stops.where("role = 'broker'"), "node_id", {"absences": absence})
 
     def while_away(wait: Column) -> Column:
         # a key that is not there, and a map that is not, give null

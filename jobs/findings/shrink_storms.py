@@ -8,7 +8,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.node_stops import absences_from_isrs, was_absent
+from jobs.findings.node_stops import absences_from_isrs, joins_around, was_absent
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, LONG, TEXT, TIME, column
@@ -42,13 +42,12 @@ def to_shrink_storms(isr_changes: DataFrame, stops: DataFrame) -> DataFrame:
         F.try_element_at("evidence", F.lit(1)).alias("proof"),
     )  # fmt: skip
     order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", F.desc("kind"))
-    before = order.rowsBetween(Window.unboundedPreceding, -1)
-    joined_at = F.last(F.when(F.col("kind") == "expand", F.col("at")), ignorenulls=True).over(before)
+    joined_at, rejoined_at = joins_around(F.col("kind") == "expand", order)
     shrinks = (
-        moves.withColumns({"back_at": F.lead("at").over(order), "joined_at": joined_at})
+        moves.withColumns({"back_at": F.lead("at").over(order), "joined_at": joined_at, "rejoined_at": rejoined_at})
         .where("kind = 'shrink' AND made_by = 'leader'")
         .join(F.broadcast(absences_from_isrs(stops)), "cluster", "left")
-        .where(~was_absent("follower", F.col("joined_at"), F.col("back_at")))
+        .where(~was_absent("follower", F.col("joined_at"), F.col("rejoined_at")))
         .withColumn("leader_stops", was_absent("leader"))
         .select("cluster", "at", "topic", "partition", "follower", "leader", "leader_stops", "back_at", "proof.*")
     )

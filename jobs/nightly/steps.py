@@ -240,10 +240,10 @@ def write_findings(work: Work) -> None:
     events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
     kinds = work.inputs.kinds
     # a node's way is that of its cluster, whichever topics are rebuilt
-    stops = to_node_stops(work.inputs.events, work.table("broker_timeline"), work.table("controller_timeline"))
+    controllers, config_changes = work.table("controller_timeline"), work.config_changes
+    stops = to_node_stops(work.inputs.events, work.table("broker_timeline"), controllers)
     failures = to_log_dir_failures(work.inputs.events, stops, kinds)
     lately = stops.where(lasting_into(work.scope.windows, "until"))
-    controllers, config_changes = work.table("controller_timeline"), work.config_changes
     work.write(
         {
             "elections": lambda: _elections_with_latency(work, lately, failures),

@@ -202,10 +202,8 @@ def _controlled_shutdowns(
         F.col("fields")["in_controlled_shutdown_change"] == "1"
     )
     begins = broker_events.where(F.col("event_type").isin(*_SHUTDOWN_EVENTS) | F.coalesce(in_dump, F.lit(False)))
-    is_zookeeper = F.col("event_type") == "controlled_shutdown_started"
     shutdowns = (
-        without_deposed(begins.where(is_zookeeper), controllers)
-        .unionByName(begins.where(~is_zookeeper))
+        without_deposed(begins, controllers)
         .join(F.broadcast(replays), ["cluster", "node_id"], "left")
         .groupBy("cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), "node_id", "at")
         .agg(F.max(F.coalesce(is_replay, F.lit(False))).alias("is_replay"))

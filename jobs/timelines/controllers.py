@@ -223,17 +223,18 @@ def with_active(rows: DataFrame, controllers: DataFrame, events: DataFrame) -> D
 
 
 def without_deposed(lines: DataFrame, controllers: DataFrame, node: str = "node_id") -> DataFrame:
-    """Rows with `cluster`, `at` and a controller in `node`, CONTROLLER_TIMELINE -> those but of nodes whose last term
-    had ended.
+    """Rows with `cluster`, `event_type`, `at` and in `node` who logged them, CONTROLLER_TIMELINE -> those but shutdowns
+    by ZooKeeper controllers whose last term had ended.
 
-    A ZooKeeper controller that was frozen while its session ended goes on with what its queue holds, until it is told:
+    A controller that was frozen while its session ended goes on with what its queue holds, until it is told:
     a shutdown that a broker asked for long before, though no other controller hears of it.
     """
     terms = controllers.groupBy("cluster", F.col("controller_id").alias(node)).agg(
         F.collect_list("since").alias("begins"), F.collect_list("until").alias("ends")
     )
     begun, ended = (number_until(times, F.col("at")) for times in ("begins", "ends"))
-    is_deposed = F.coalesce((begun > 0) & (begun == ended), F.lit(False))
+    is_zookeeper = F.col("event_type") == "controlled_shutdown_started"
+    is_deposed = F.coalesce(is_zookeeper & (begun > 0) & (begun == ended), F.lit(False))
     return lines.join(F.broadcast(terms), ["cluster", node], "left").where(~is_deposed).drop("begins", "ends")
 
 

@@ -679,6 +679,15 @@ def test_a_broker_that_crashes_in_a_loop() -> None:
     assert incident["evidence"][1]["line"] == 9
 
 
+def test_a_broker_that_never_came_up_says_so_once() -> None:
+    failure = {"at": at(20), "node_id": 1, "file_id": "f", "line": 1, "text": "java.io.IOException: full"}
+    never = fact("stop", 20, role="broker", node=3, how="start_failed", failed_starts=1, failed_start=failure)
+    story = incident_with(never)["story"]
+    assert story.startswith(
+        "Broker 3 was not there, and failed to start at 2026-11-21 12:00:20.000 [1]: java.io.IOException: full. "
+    )
+
+
 def test_the_error_of_which_a_process_halts() -> None:
     """Where a directory is known to have failed its own error is told, once."""
     rows = [

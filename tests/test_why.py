@@ -597,6 +597,28 @@ def test_a_truncation_is_told_with_its_offset(tmp_path: Path) -> None:
     ]
 
 
+def test_a_broker_that_never_came_up(tmp_path: Path) -> None:
+    """No controller has registered it, and no partition has it: its incident tells when it could not start."""
+    never = {**CRASH, "title": "Broker 8 failed to start 3 times", "root_cause": "start_failed", "root_broker": 8}
+    never |= {"since": moment("10:02:01"), "until": None}
+    failed = row(
+        file_id=SERVER, line=90, byte_offset=9000, size_bytes=50, node_id=8, at="10:02:01", level="ERROR",
+        logger="kafka.server.KafkaServer", event_type="server_start_failed", message="Fatal error",
+        detail="java.io.IOException: full\n\tat kafka.Kafka", fields=[],
+    )  # fmt: skip
+    root = night(tmp_path / "w", {"incidents": [never], "events": [*tables()["events"], failed]})
+    story = data(root, "broker", "8")
+    assert story["answer"] == (
+        "Broker 8 was away for at least 7 min 59 s, from 2026-11-21 10:02:01.000 UTC to the end of the logs (could not "
+        "start): no partition lost its leader for it."
+    )
+    assert "broker 8 failed to start: java.io.IOException: full" in [step["text"] for step in story["steps"]]
+    back = night(tmp_path / "b", {"incidents": [{**never, "until": moment("10:03:01")}]})
+    assert data(back, "broker", "8")["answer"].startswith(
+        "Broker 8 was away for 1 min 0 s, from 2026-11-21 10:02:01.000"
+    )
+
+
 def test_a_controller_that_resigns_behind_the_election_of_the_next_one(tmp_path: Path) -> None:
     """Node 2's resignation is told with its line, 15 ms after 3 was elected; of node 1 no line has one."""
     known = tables()["controller_timeline"][0]

@@ -39,14 +39,14 @@ def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: 
     Raises BadInput for a broker that no table has.
     """
     registered = registrations(opened, f"broker = {broker}", "since")
-    if not registered and not _is_replica(opened, broker):
+    absences = [*_absences(registered, opened.last), *_failed_starts(opened, broker)]
+    if not registered and not absences and not _is_replica(opened, broker):
         known = [row["broker"] for row in opened.rows("SELECT DISTINCT broker FROM broker_timeline ORDER BY 1")]
         raise BadInput(f"There is no broker {broker} in the logs; there are {listed(known, 12) or 'none'}.")
     # of those without a controller the broker that caused it is the controller; the leader was lost, too
     is_lost_leader = f"(cause = 'no_controller' AND last_leader = {broker})"
     lost_by_it = f"coalesce(cause_broker, last_leader) = {broker} OR {is_lost_leader}"
     outages = opened.table("offline_partitions", lost_by_it, "since, topic")
-    absences = list(_absences(registered, opened.last))
     absence = _absence_at(absences, outages, at)
     if absence is not None:
         since, until = absence["since"] - MARGIN, absence["until"] + MARGIN
@@ -94,14 +94,22 @@ def _is_replica(opened: OpenedCluster, broker: int) -> bool:
     return bool(opened.rows(f"SELECT 1 FROM partition_timeline WHERE list_contains(replicas, {broker}) LIMIT 1"))
 
 
+def _failed_starts(opened: OpenedCluster, broker: int) -> Iterator[Row]:
+    """Times in which a broker that was not there before could not start: no controller saw it go."""
+    for row in opened.table("incidents", f"root_cause = 'start_failed' AND root_broker = {broker}", "since"):
+        yield _absence(row["since"], row["until"], opened.last, "start_failed")
+
+
 def _absences(registered: Sequence[Row], logs_end: datetime) -> Iterator[Row]:
     """Times between two registrations; the last one may not have ended."""
     for number, row in enumerate(registered):
         if row["until"] is not None:
             back = registered[number + 1]["since"] if number + 1 < len(registered) else None
-            yield {
-                "since": row["until"], "until": back or logs_end, "is_open": back is None, "ended_by": row["ended_by"]
-            }  # fmt: skip
+            yield _absence(row["until"], back, logs_end, row["ended_by"])
+
+
+def _absence(since: datetime, until: datetime | None, logs_end: datetime, ended_by: str | None) -> Row:
+    return {"since": since, "until": until or logs_end, "is_open": until is None, "ended_by": ended_by}
 
 
 def _absence_at(absences: Sequence[Row], outages: Sequence[Row], at: datetime | None) -> Row | None:

@@ -14,6 +14,7 @@ ENDS = {
     "bounced": "restarted",
     "broker_crash": "crashed",
     "broker_halted": "halted after an error",
+    "start_failed": "could not start",
 }
 """Values of `broker_timeline.ended_by`, and of `incidents.root_cause` that name the same better."""
 

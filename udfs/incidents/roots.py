@@ -92,6 +92,8 @@ def _besides(telling: Telling, stop: Fact) -> str:
     """`; it stopped before it was back, and started anew once more at 12:00:40.000 [2]`, or that it could not start,
     and because of which error the last time; and who was away already."""
     restarts, failures = stop["restarts"], stop["failed_starts"]
+    if failures == 1 and stop["how"] == START_FAILED:
+        return f"{_error_of(stop)}{_others_away(telling, stop)}"
     if failures:
         often = "" if failures == 1 else f" {failures:,} times, the last time"
         at = f"{telling.time(stop['failed_start']['at'])}{telling.line(_line_of(stop['failed_start']))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from schemas import findings, gauges, incidents, ingest, ledger, requests, timelines
+from schemas import config_changes, findings, gauges, incidents, ingest, ledger, requests, timelines
 from schemas.table import Table
 
 SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.LOG_COVERAGE, ingest.EVENTS, ingest.REJECTS)
@@ -23,7 +23,7 @@ DERIVED: tuple[Table, ...] = (
     findings.ISR_CHANGES,
     findings.ISR_CHURN,
     findings.REASSIGNMENTS,
-    findings.CONFIG_CHANGES,
+    config_changes.CONFIG_CHANGES,
     incidents.LOG_DIR_FAILURES,
     incidents.INCIDENTS,
     gauges.TOPIC_AVAILABILITY,

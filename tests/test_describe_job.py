@@ -19,9 +19,12 @@ from jobs.describe.describe import (
     context_lines_at,
     controller_at,
     holding,
+    least_in_sync,
+    min_isrs_at,
     moment_of,
     reassignments_around,
 )
+from jobs.settings import Settings
 from tests.conftest import truth_of
 from tests.delta_warehouse import assert_rows, views_of
 from udfs.merge.times import Moment, moment
@@ -241,6 +244,47 @@ def test_last_configs() -> None:
     """
     with views_of({"events": configs}) as views:
         assert_rows(views, configs_at(NOON), last_values)
+
+
+MIN_ISRS = """
+    resource_type | topic  | resource | name                | at    | value
+    # own: the last line counts; two of one time: what is set for the topic
+    new_log       | own    |          | min.insync.replicas | 11:00 | 2
+    topic         | own    |          | min.insync.replicas | 11:30 | 3
+    topic         | twice  |          | min.insync.replicas | 11:00 | 4
+    new_log       | twice  |          | min.insync.replicas | 11:00 | 2
+    topic         | later  |          | min.insync.replicas | 12:30 | 2
+    new_log       | none   |          | min.insync.replicas | 11:00 |
+    topic         | other  |          | retention.ms        | 11:00 | 2
+    kafka_config  |        | 1        | min.insync.replicas | 10:00 | 2
+    kafka_config  |        | 1        | min.insync.replicas | 11:00 | 1
+    kafka_config  |        | 2        | min.insync.replicas | 11:00 | 1
+"""
+UNLIKE = "    kafka_config  |        | 3        | min.insync.replicas | 11:50 | 2"
+
+
+@pytest.mark.parametrize(("nodes", "default"), [("", "1"), (UNLIKE, "")])
+def test_how_many_have_to_be_in_sync(nodes: str, default: str) -> None:
+    by_topic = f"""
+        topic | value | default_value
+        own   | 3     | {default}
+        twice | 4     | {default}
+        none  |       | {default}
+    """
+    with views_of({"config_changes": f"{MIN_ISRS}{nodes}"}) as views:
+        assert_rows(views, min_isrs_at(NOON), by_topic)
+
+
+def test_what_is_set_for_us_counts_before_the_default_but_not_before_a_line() -> None:
+    printed: list[dict[str, Any]] = [
+        {"topic": "own", "value": "3", "default_value": "1"},
+        {"topic": "none", "value": None, "default_value": "1"},
+        {"topic": "neither", "value": None, "default_value": None},
+    ]
+    unset, of_set = (least_in_sync(printed, settings) for settings in (Settings(), Settings(min_insync_replicas=2)))
+    names = ("own", "none", "neither", "unknown")
+    assert [unset(name) for name in names] == [3, 1, None, None]
+    assert [of_set(name) for name in names] == [3, 2, 2, 2]
 
 
 # ---- whole runs -----------------------------------------------------------------------------------------------------

@@ -40,6 +40,26 @@ CASES: dict[str, tuple[str, dict[str, Any], str, tuple[str, ...]]] = {
     "from 0.10 on the order of the assignment counts": (
         "0.10", {**SHUTDOWN, "leader": 2, "isr": [2, 3], "isr_order": [3, 2]}, "holds", ()
     ),
+    "nothing tells why it was held, but the leader before had 2 in sync: so 2 leads, of those that are left": (
+        "2.4", {"strategy": None, "plausible_isr": [1, 2]}, "holds", ()
+    ),
+    "had it been 3 that was in sync, 3 would lead; an ISR that may have changed since accuses nobody": (
+        "2.4", {"strategy": None, "plausible_isr": [1, 3]}, "unknown", ("isr_before",)
+    ),
+    "whoever was in sync with the leader that died, 2 is the first of those that are left": (
+        "2.4", {"strategy": None, "isr": [2, 3]}, "holds", ()
+    ),
+    "and 3 is not": ("2.4", {"strategy": None, "leader": 3, "isr": [2, 3]}, "unknown", ("isr_before",)),
+    "the leader stays: with all others of the ISR, or without one that was taken out of it": (
+        "2.4", {"strategy": None, "previous_leader": 2, "isr": [2, 3]}, "holds", ()
+    ),
+    "who is left alone may have been elected uncleanly": (
+        "2.4", {"strategy": None}, "unknown", ("isr_before", "unclean.leader.election.enable")
+    ),
+    "unless a line tells that it was in sync": ("2.4", {"strategy": None, "unclean": False}, "holds", ()),
+    "of one that was held for a known reason it tells nothing": (
+        "2.4", {"plausible_isr": [1, 2]}, "unknown", ("isr_before", "unclean.leader.election.enable")
+    ),
     "nobody of the assignment is alive: nobody can be elected, whoever was in sync": (
         "0.8.2", {**FAILED, "certainly_online": [4], "possibly_online": [4], "live_brokers": [4]}, "holds", ()
     ),

@@ -16,7 +16,8 @@ from jobs.findings.gauges import (
 )
 from jobs.findings.lost_records import with_lost_records
 from jobs.settings import Settings
-from schemas.findings import CONFIG_CHANGES, ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
+from schemas.config_changes import CONFIG_CHANGES
+from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.spark import CLUSTER, TIME, column
 from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
@@ -98,6 +99,12 @@ def test_availability(frame: Frame, same: Same) -> None:
     same(to_topic_availability(*inputs, Settings(), frame(CONFIG_CHANGES, line)), AVAILABLE)
     others = f"{of_topic} t | topic | retention.ms | 10:00:00 | 2\n t | topic | min.insync.replicas | 10:00:00 |"
     unset = to_topic_availability(*inputs, Settings(), frame(CONFIG_CHANGES, others))
+    assert [row["under_min_isr_ms"] for row in unset.collect()] == [None] * 3
+    # which nodes print, all of them the same
+    brokers = f"{others}\n | kafka_config | min.insync.replicas | 09:00:00 | 2"
+    same(to_topic_availability(*inputs, Settings(), frame(CONFIG_CHANGES, brokers)), AVAILABLE)
+    unlike = f"{brokers}\n | kafka_config | min.insync.replicas | 09:00:01 | 1"
+    unset = to_topic_availability(*inputs, Settings(), frame(CONFIG_CHANGES, unlike))
     assert [row["under_min_isr_ms"] for row in unset.collect()] == [None] * 3
 
 

@@ -15,7 +15,7 @@ from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.min_isr import with_min_isr
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.timelines.topics import to_topic_timeline
-from schemas.findings import CONFIG_CHANGES
+from schemas.config_changes import CONFIG_CHANGES
 from schemas.ingest import EVENTS, LOG_COVERAGE
 
 if TYPE_CHECKING:
@@ -195,6 +195,28 @@ again  | topic         | min.insync.replicas | 10:00:01 | 2
 back   | topic         | min.insync.replicas | 09:00:00 | 2
 back   | topic         | min.insync.replicas | 09:30:00 |
 """
+NEW_LOGS = """
+topic  | resource_type | resource | name                | at       | value
+# logs of `isr` begin with what its topic has, those of `ladder` and of the first life of `again` with none of their own
+isr    | new_log       |          | min.insync.replicas | 10:00:01 | 2
+ladder | new_log       |          | min.insync.replicas | 10:00:00 |
+again  | new_log       |          | min.insync.replicas | 10:00:01 |
+       | kafka_config  | 1        | min.insync.replicas | 08:00:00 | 3
+"""
+BY_NEW_LOGS = """
+topic  | partition_epoch | min_isr
+ladder | 0               | 3
+ladder | 1               | 3
+ladder | 2               | 3
+ladder | 3               | 3
+ladder | 4               | 3
+isr    | 6               | 2
+isr    | 7               | 2
+isr    | 8               | 2
+again  | 0               |
+back   | 7               |
+back   | 8               |
+"""
 LADDER = """
 topic  | partition_epoch | min_isr
 ladder | 0               | 2
@@ -215,13 +237,25 @@ def test_what_a_line_sets_for_a_topic_counts_before_the_settings(
     states: tuple[DataFrame, DataFrame], frame: Frame, same: Same
 ) -> None:
     """By the settings 1 replica has to be in sync. A line of an incarnation before counts for that one only."""
-    rows, topics = states
     changes = frame(CONFIG_CHANGES, SETTINGS_IN_LINES)
-    names = ("ladder", "isr", "back")
-    of_topics = rows.where(F.col("topic").isin(*names) & F.col("leader_epoch").isNotNull())
-    second_life = rows.where("topic = 'again' AND incarnation = 1")
-    with_values = with_min_isr(of_topics.unionByName(second_life), topics, Settings(min_insync_replicas=1), changes)
-    same(with_values, LADDER)
+    same(with_min_isr(*with_settings(states), Settings(min_insync_replicas=1), changes), LADDER)
+
+
+def with_settings(states: tuple[DataFrame, DataFrame]) -> tuple[DataFrame, DataFrame]:
+    """Of `states` those of topics that have settings, and the topics."""
+    rows, topics = states
+    of_topics = rows.where(F.col("topic").isin("ladder", "isr", "back") & F.col("leader_epoch").isNotNull())
+    return of_topics.unionByName(rows.where("topic = 'again' AND incarnation = 1")), topics
+
+
+def test_a_topic_without_its_own_has_what_brokers_print(
+    states: tuple[DataFrame, DataFrame], frame: Frame, same: Same
+) -> None:
+    """If a line shows that it has none; what is set for us counts before."""
+    changes = frame(CONFIG_CHANGES, NEW_LOGS)
+    same(with_min_isr(*with_settings(states), Settings(), changes), BY_NEW_LOGS)
+    by_settings = with_min_isr(*with_settings(states), Settings(min_insync_replicas=1), changes)
+    same(by_settings.where("topic = 'ladder'").select("min_isr").distinct(), "min_isr\n1")
 
 
 def test_the_ladder_by_lines(states: tuple[DataFrame, DataFrame], frame: Frame, same: Same) -> None:

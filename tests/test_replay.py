@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from jobs.findings.broker_signs import to_broker_signs, with_doubts
 from jobs.findings.replay import showing_elr, to_completed, to_verdicts
+from jobs.findings.switches import with_default_switch
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.kafka_releases import to_node_releases, to_process_releases, to_term_releases
@@ -139,12 +140,16 @@ zk      | removal   | 0         | 0           | 10:00:03 |                     |
 # the ISR before is not known, but the controller says that it took 3 out of it; later it says so of 4, which was not in it
 zk      | removal2  | 0         | 0           | 10:00:03 |                     |         | 1               | 1      | 3            |            |          |              |               | 1,2 | false   | true
 zk      | removal3  | 0         | 0           | 10:00:03 |                     |         | 1               | 1      | 3            |            |          |              |               | 1,2 | false   | true
-# 3 is still in it, or another leads: that is no removal of 3
+# 3 is still in it, or another leads: that is no removal of 3; but whatever the ISR was, some decision leads to it
 zk      | stays     | 0         | 0           | 10:00:03 |                     |         | 1               | 1      | 3            |            | 1,2,3    |              |               | 1,3 | false   | true
 zk      | moves     | 0         | 0           | 10:00:03 |                     |         | 2               | 1      | 3            |            | 1,2,3    |              |               | 1,2 | false   | true
 # the ISR before is not known; only an offline election explains the other, for 2 is not preferred
 zk      | blind     | 0         | 0           | 10:00:11 | offline             |         | -1              | 2      | 3            |            | 1,2      | 1,2          |               | 2   |         | true
 zk      | unsaid    | 0         | 0           | 10:00:12 |                     |         | -1              | 2      | 3            | 2          | 1,2      | 1,2          |               | 2   | false   | true
+# nor here, nor why it was held; but 1 was in sync with 2 when it had last changed the ISR. Later, or of an epoch before, tells nothing
+zk      | carried   | 0         | 0           | 10:00:12 |                     |         | 1               | 2      | 3            |            | 1,2      | 2            |               | 2   |         | true
+zk      | later     | 0         | 0           | 10:00:12 |                     |         | 1               | 2      | 3            |            | 1,2      | 2            |               | 2   |         | true
+zk      | older     | 0         | 0           | 10:00:12 |                     |         | 1               | 2      | 3            |            | 1,2      | 2            |               | 2   |         | true
 # failures of two days at the same time of day are two decisions; the ISR before is not logged
 zk      | nobody    | 0         | 0           | 2026-11-21 10:00:14 | offline |         | -1           |        |              |            | 1,2      | 2            |               |     |         | false
 zk      | nobody    | 0         | 0           | 2026-11-22 10:00:14 | offline |         | -1           |        |              |            | 1,2      | 2            |               |     |         | false
@@ -169,13 +174,16 @@ shutdown3  | controlled_shutdown_election | shutdown3-0#0 leader epoch 3  | unkn
 refresh    | epoch_refresh                | refresh-0#0 leader epoch 3    | holds    | []
 blind      | offline_election             | blind-0#0 leader epoch 3      | unknown  | isr_before
 unsaid     | zk_election                  | unsaid-0#0 leader epoch 3     | holds    | []
+carried    | zk_election                  | carried-0#0 leader epoch 3    | holds    | []
+later      | zk_election                  | later-0#0 leader epoch 3      | unknown  | isr_before,unclean.leader.election.enable
+older      | zk_election                  | older-0#0 leader epoch 3      | unknown  | isr_before,unclean.leader.election.enable
 asked      | offline_election             | asked-0#0 leader epoch 3      | holds    | []
 perhaps    | offline_election             | perhaps-0#0 leader epoch 3    | unknown  | trigger
 removal    | replica_removal              | removal-0#0 leader epoch 3    | holds    | []
 removal2   | replica_removal              | removal2-0#0 leader epoch 3   | holds    | []
 removal3   | replica_removal              | removal3-0#0 leader epoch 3   | holds    | []
-stays      | zk_election                  | stays-0#0 leader epoch 3      | unknown  | isr_before,live_brokers
-moves      | zk_election                  | moves-0#0 leader epoch 3      | unknown  | isr_before,live_brokers
+stays      | zk_election                  | stays-0#0 leader epoch 3      | holds    | []
+moves      | zk_election                  | moves-0#0 leader epoch 3      | holds    | []
 stale      | offline_election             | stale-0#0 leader epoch 3      | holds    | []
 dead       | offline_election             | dead-0#0 leader epoch 3       | violated | []
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-21 10:00:14.000000 | unknown | isr_before,unclean.leader.election.enable
@@ -248,6 +256,10 @@ zk      | outside | 0        | 0           | 3      | 0            | 1          
 zk      | twice  | 0         | 0           | 1      | 4            | 6               | 1                | 1,2 | 1,2      | 10:00:00 |
 zk      | twice  | 0         | 0           | 2      | 4            | 7               | 1                | 1,2 | 1,2      | 10:00:01 |
 zk      | stranger | 0       | 0           | 1      | 0            | 1               | 1                | 1,9 | 1,2      | 10:00:00 |
+zk      | carried | 0        | 0           | 1      | 2            | 4               | 1                | 1   | 1,2      | 10:00:00 |
+zk      | carried | 0        | 0           | 1      | 2            | 5               | 1                | 1,2 | 1,2      | 10:00:05 |
+zk      | later   | 0        | 0           | 1      | 2            | 4               | 1                | 1,2 | 1,2      | 10:00:13 |
+zk      | older   | 0        | 0           | 1      | 1            | 4               | 1                | 1,2 | 1,2      | 10:00:00 |
 """
 # a replica that was deleted cannot come back without becoming NonExistentReplica
 TRANSITIONS = """
@@ -503,8 +515,9 @@ def verdicts(frame: Frame) -> DataFrame:
     events = union(frame, EVENTS, TRANSITIONS, LATE_EVENTS, OLD_EVENTS, REMOVALS, ROLLING)
     ordered = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
     signs = to_broker_signs(ordered, events)
+    elections = elections.unionByName(frame(ELECTIONS, LATE_ELECTIONS)).unionByName(frame(ELECTIONS, OLD_ELECTIONS))
     rows = to_verdicts(
-        elections.unionByName(frame(ELECTIONS, LATE_ELECTIONS)).unionByName(frame(ELECTIONS, OLD_ELECTIONS)),
+        with_default_switch(elections, None),
         ordered,
         terms,
         terms,

@@ -13,7 +13,7 @@ from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import listed
 from jobs.read.create_views import time_literal
-from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC, UNDER_REPLICATED_STATES
+from schemas.kafka_values import IS_MIN_ISR_OF_NODES, IS_MIN_ISR_OF_TOPIC, UNDER_REPLICATED_STATES
 
 AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", "config_changes", *MISSING_FACTS_TABLES)
 
@@ -76,7 +76,8 @@ def _query(opened: OpenedCluster) -> str:
     end = time_literal(opened.last)
     length = f"epoch_ms(coalesce(until, greatest({end}, since))) - epoch_ms(since)"
     of_state = "sum(ms) FILTER (WHERE availability = '{}')::BIGINT"
-    by_lines = f"FROM config_changes WHERE {IS_MIN_ISR_OF_TOPIC} AND value IS NOT NULL"
+    default = f"(SELECT count(DISTINCT value) FROM config_changes WHERE {IS_MIN_ISR_OF_NODES}) = 1"
+    by_lines = f"FROM config_changes WHERE {IS_MIN_ISR_OF_TOPIC} AND (value IS NOT NULL OR {default})"
     is_set = f" OR topic IN (SELECT topic {by_lines})" if opened.has("config_changes") else ""
     return f"""
         WITH states AS (SELECT *, {length} AS ms FROM partition_timeline),

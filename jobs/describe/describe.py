@@ -8,7 +8,7 @@ DuckDB picks the rows that hold at that moment; what they mean is in `udfs.descr
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.published import nearest
 from jobs.read.views import REGISTERED_BROKERS, the_cluster
 from jobs.settings import Settings
+from schemas.kafka_values import IS_MIN_ISR_OF_NODES, IS_MIN_ISR_OF_TOPIC
 from udfs.describe.controller_context import ClusterState, ControllerTerm
 from udfs.describe.snapshot import Snapshot, cluster_state_of, iso, tool_of, topics_of
 from udfs.errors import BadInput
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 TABLES = (
     "log_coverage", "log_files", "events", "topic_timeline", "partition_timeline", "reassignments", "broker_timeline",
-    "controller_timeline",
+    "controller_timeline", "config_changes",
 )  # fmt: skip
 """What is read."""
 EPOCH = datetime(1970, 1, 1)
@@ -102,6 +103,20 @@ def configs_at(at: datetime) -> str:
         WHERE ({type_} IS NULL OR {type_} = 'TOPIC' OR ({type_} = 'BROKER' AND broker_id IS NULL))
             AND fields['entity_type'] IS NULL AND (event_type <> 'metadata_config' OR {name} IS NOT NULL)
         {_last_of(f"topic, {name}", _PLACE)} ORDER BY {_PLACE}"""
+
+
+def min_isrs_at(at: datetime) -> str:
+    """CONFIG_CHANGES -> of each topic with lines about its `min.insync.replicas` what the last one by a moment has.
+
+    Columns: topic, value (null: it has none of its own), default_value: what all nodes print that it is then, null if
+    they differ, or none did.
+    """
+    by_moment = f'"at" <= {time_literal(at)}'
+    last_of_node, last_of_topic = _last_of("resource", '"at"'), _last_of("topic", '"at", resource_type')
+    by_node = f"FROM config_changes WHERE {IS_MIN_ISR_OF_NODES} AND {by_moment} {last_of_node}"
+    default = f"(SELECT min(value) FROM ({by_node}) HAVING count(DISTINCT value) = 1)"
+    return f"""SELECT topic, value, {default} AS default_value
+        FROM config_changes WHERE {IS_MIN_ISR_OF_TOPIC} AND {by_moment} {last_of_topic}"""
 
 
 def context_lines_at(at: datetime, began: datetime | None) -> str:
@@ -245,13 +260,26 @@ def snapshot_at(
         rows(views, assignments_at(at)),
         rows(views, configs_at(at)),
         {row["file_id"]: row["path"] for row in rows(views, "SELECT file_id, path FROM log_files")},
-        settings.least_in_sync,
+        least_in_sync(rows(views, min_isrs_at(at)), settings),
         at,
     )
     registrations = rows(views, latest("broker_timeline", at, "broker", "since"))
     state = cluster_state_of(tool, term, registrations, topics, context_lines, at)
     shows_elr = with_controller and bool(rows(views, SHOWS_ELR))
     return Snapshot(name, moment, first, last, state, tuple(_notes(coverage, at, registered, by_messages)), shows_elr)
+
+
+def least_in_sync(by_topic: Iterable[dict[str, Any]], settings: Settings) -> Callable[[str], int | None]:
+    """Rows of `min_isrs_at` -> a topic's `min.insync.replicas` by its name: its own, else as set for us, else as
+    brokers print it, if lines show that it has none of its own; None unknown."""
+    printed = {row["topic"]: row for row in by_topic}
+
+    def of_topic(topic: str) -> int | None:
+        row = printed.get(topic, {"value": None, "default_value": None})
+        values = row["value"], settings.least_in_sync(topic), row["default_value"]
+        return next((int(value) for value in values if value is not None), None)
+
+    return of_topic
 
 
 SHOWS_ELR = "SELECT 1 FROM partition_timeline WHERE len(elr) > 0 OR len(last_known_elr) > 0 LIMIT 1"

@@ -10,8 +10,9 @@ from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import with_incarnation
-from schemas.findings import CONFIG_CHANGES
-from udfs.reconstruct.config_changes import RESOURCE, config_changes
+from schemas.config_changes import CONFIG_CHANGES
+from schemas.kafka_values import MIN_ISR
+from udfs.reconstruct.config_changes import KAFKA_CONFIG, NEW_LOG, RESOURCE, config_changes
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -23,7 +24,9 @@ _OF_KRAFT_BROKERS = "metadata_config_updated"
 _OF_CONTROLLERS = "kraft_config_set"
 """A KRaft controller that replays a record with one setting, be it new or of any time."""
 _OF_DUMPS = "metadata_config"
-SETTING_EVENTS = (*_LISTS, _OF_CONTROLLERS, _OF_DUMPS)
+_OF_NODES = "kafka_config_printed"
+_OF_NEW_LOGS = "replica_log_created"
+SETTING_EVENTS = (*_LISTS, _OF_CONTROLLERS, _OF_DUMPS, _OF_NODES, _OF_NEW_LOGS)
 """Lines that show settings."""
 DEFAULT = "<default>"
 """Stands for all brokers, as in Kafka's own paths."""
@@ -33,7 +36,7 @@ AFTER_DELETION = "INTERVAL 1 MINUTE"
 
 def to_config_changes(events: DataFrame, topics: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> CONFIG_CHANGES. What a topic loses by its deletion is none."""
-    lines = events.where(F.col("event_type").isin(*_LISTS, _OF_DUMPS))
+    lines = events.where(F.col("event_type").isin(*_LISTS, _OF_DUMPS, _OF_NODES, _OF_NEW_LOGS))
     if kinds.have([_OF_CONTROLLERS]):
         replayed = events.where(F.col("event_type") == _OF_CONTROLLERS)
         lines = lines.unionByName(by_active_controller(replayed, controllers, events))
@@ -56,18 +59,27 @@ def to_config_changes(events: DataFrame, topics: DataFrame, controllers: DataFra
 def _told_settings(lines: DataFrame) -> DataFrame:
     """Lines about settings -> the columns of `udfs.reconstruct.config_changes.Line`, without incarnation."""
     fields, kind = F.col("fields"), F.col("event_type")
-    of_one = kind.isin(_OF_CONTROLLERS, _OF_DUMPS)
+    of_log, of_node = kind == _OF_NEW_LOGS, kind == _OF_NODES
+    of_one = kind.isin(_OF_CONTROLLERS, _OF_DUMPS, _OF_NEW_LOGS)
     # a list of a broker's settings is about whom the line names, not about who wrote it
-    broker = F.when(of_one, F.col("broker_id").cast("string")).otherwise(fields["entity"])
+    broker = (
+        F.when(of_node, F.col("node_id").cast("string"))
+        .when(of_one, F.col("broker_id").cast("string"))
+        .otherwise(fields["entity"])
+    )
     named = F.coalesce(broker, fields["config_resource_name"])
     printed_type = F.coalesce(F.lower(fields["config_resource_type"]), fields["entity_type"], F.lit("broker"))
     type_ = (
-        F.when(F.col("topic").isNotNull(), "topic")
+        F.when(of_log, NEW_LOG)
+        .when(of_node, KAFKA_CONFIG)
+        .when(F.col("topic").isNotNull(), "topic")
         .when(printed_type == "node", "broker")
         .otherwise(F.regexp_replace(printed_type, " ", "_"))
     )
-    listed = F.coalesce(fields["config"], fields["configs"], F.lit(""))
-    return lines.where(~of_one | fields["config_name"].isNotNull()).select(
+    listed = F.coalesce(F.when(of_node, F.col("detail")), fields["config"], fields["configs"], F.lit(""))
+    name = F.when(of_log, MIN_ISR).otherwise(fields["config_name"])
+    is_whose = F.when(of_node, F.col("node_id").isNotNull()).otherwise(~of_one | name.isNotNull())
+    return lines.where(is_whose).select(
         "cluster",
         type_.alias("resource_type"),
         "topic",
@@ -75,8 +87,8 @@ def _told_settings(lines: DataFrame) -> DataFrame:
         "at",
         (kind == _OF_KRAFT_BROKERS).alias("is_of_kraft_broker"),
         F.when(~of_one, listed).alias("settings"),
-        F.when(of_one, fields["config_name"]).alias("name"),
-        F.when(of_one, fields["config_value"]).alias("value"),
+        F.when(of_one, name).alias("name"),
+        F.when(of_log, fields["min_insync_replicas"]).when(of_one, fields["config_value"]).alias("value"),
         "node_id",
         "file_id",
         "line",

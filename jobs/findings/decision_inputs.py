@@ -21,7 +21,7 @@ from jobs.timelines.known_spans import span_around
 from jobs.timelines.logged_assignments import to_new_assignments
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
-from schemas.spark import IDS
+from schemas.spark import EVIDENCE, IDS
 from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
@@ -49,30 +49,29 @@ def to_election_inputs(
     old_clusters: Collection[str] = (),
     selector_clusters: Collection[str] = (),
 ) -> DataFrame:
-    """ELECTIONS, PARTITION_TIMELINE, rows of `with_doubts`, of `to_broker_signs`, TOPIC_TIMELINE, EVENTS -> elections
-    with the rest of what the controller decided by.
+    """ELECTIONS with `default_switch`, PARTITION_TIMELINE, rows of `with_doubts`, of `to_broker_signs`, TOPIC_TIMELINE,
+    EVENTS -> elections with the rest of what the controller decided by.
 
     Adds `lists_live` (whether the controller logged the live brokers), `possibly_online`, `certainly_online` (never
     null), `plausible_replicas` (null unless an assignment is missing, or unknown), `last_known_before` (see
-    `_last_known`), `removed_replica` (see `_removed_replicas`), `plausible_isr` (of failed elections, the ISR before
-    and after them, null if unknown), `isr_order` (of `old_clusters`, which elected by it; null unknown) and
-    `unclean_enabled` (null unknown: neither set nor, in `selector_clusters`, whose releases do so through 1.0, printed
-    with the election), `topic_switch` (see `with_topic_switch`), `refusal` (see `to_refusals`); `live_brokers` is
-    filled from registrations where the controller did not log it, `shutting_down` with none.
+    `_last_known`), `removed_replica` (see `_removed_replicas`), `plausible_isr` (see `_plausible_isrs`), `isr_order`
+    (of `old_clusters`, which elected by it; null unknown) and `unclean_enabled` (null unknown: neither set nor, in
+    `selector_clusters`, whose releases do so through 1.0, printed with the election), `topic_switch` (see
+    `with_topic_switch`), `refusal` (see `to_refusals`); `live_brokers` is filled from registrations where the
+    controller did not log it, `shutting_down` with none.
     """
-    none = F.array().cast(IDS)
+    none, no_line = F.array().cast(IDS), F.array().cast(EVIDENCE)
     decisions = without_stale_lists(elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1))), signs)
     decisions = decisions.join(_plausible_replicas(decisions, states, events, topics, known_spans), DECISION, "left")
-    failed = decisions.where("NOT succeeded AND isr_before IS NULL")
-    then = states_then(failed, states, supposes=True).select(
-        *INCARNATION, "at", F.col("isr_before").alias("plausible_isr")
+    decisions = decisions.join(_plausible_isrs(decisions, states, kraft_clusters), [*DECISION, "succeeded"], "left")
+    decisions = decisions.withColumn(
+        "evidence", F.array_distinct(F.concat("evidence", F.coalesce("isr_line", no_line)))
     )
-    decisions = decisions.join(then.withColumn("succeeded", F.lit(False)), [*INCARNATION, "at", "succeeded"], "left")
     if old_clusters:
         is_old = F.col("cluster").isin(*old_clusters)
         decisions = decisions.join(_isr_orders(decisions.where(is_old), events.where(is_old)), DECISION, "left")
     decisions = with_printed_switch(decisions, events, selector_clusters)
-    decisions = with_topic_switch(decisions, events, known_spans, without=selector_clusters)
+    decisions = with_topic_switch(decisions, events, known_spans, without=old_clusters)
     decisions = decisions.join(to_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
@@ -126,6 +125,32 @@ def _plausible_replicas(
     return by_election.where("last IS NULL OR last.assigned_at >= known_since").select(
         *DECISION, F.array_distinct(F.transform(in_order, lambda a: a["replicas"])).alias("plausible_replicas")
     )
+
+
+def _plausible_isrs(decisions: DataFrame, states: DataFrame, kraft_clusters: DataFrame) -> DataFrame:
+    """Elections with DECISION, PARTITION_TIMELINE -> DECISION, succeeded, `plausible_isr`, `isr_line`: of those without
+    an ISR before what it most likely was.
+
+    Of one that failed the ISR before and after it. Of another one by ZooKeeper the last ISR that is known of the leader
+    epoch before: from there on only its leader changed it, which it logs; `isr_line` is a line that shows it.
+    """
+    lacking = decisions.where("isr_before IS NULL")
+    failed = lacking.where("NOT succeeded").select(*DECISION)
+    then = states_then(lacking.where("NOT succeeded"), states, supposes=True)
+    of_failed = failed.join(then.select(*INCARNATION, "at", F.col("isr_before").alias("isr")), [*INCARNATION, "at"])
+    state = F.struct("isr", F.slice("evidence", 1, 1).alias("line"), "since")
+    last = states.groupBy(*INCARNATION, (F.col("leader_epoch") + 1).alias("decision")).agg(
+        F.max_by(state, "ordinal").alias("last")
+    )
+    elected = lacking.where("succeeded AND isr IS NOT NULL").join(kraft_clusters, "cluster", "left_anti")
+    of_elected = (
+        elected.select(*DECISION)
+        .join(last, [*INCARNATION, "decision"])
+        .where(F.col("last.since") <= F.col("at"))
+        .select(*DECISION, F.lit(True).alias("succeeded"), F.col("last.isr").alias("isr"), F.col("last.line"))
+    )
+    of_failed = of_failed.select(*DECISION, F.lit(False).alias("succeeded"), "isr", F.lit(None).cast(EVIDENCE))
+    return of_elected.union(of_failed).toDF(*DECISION, "succeeded", "plausible_isr", "isr_line")
 
 
 def _isr_orders(decisions: DataFrame, events: DataFrame) -> DataFrame:

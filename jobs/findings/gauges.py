@@ -16,7 +16,7 @@ from jobs.timelines.configured import configured
 from jobs.timelines.running_windows import row_and_behind
 from jobs.timelines.topics import INCARNATION
 from schemas.gauges import CLUSTER_MINUTELY, PREFERRED_REPLICA_IMBALANCE, TOPIC_AVAILABILITY
-from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC
+from schemas.kafka_values import IS_MIN_ISR_OF_NODES, IS_MIN_ISR_OF_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -141,12 +141,16 @@ def to_topic_availability(
 
 
 def _with_known_min_isr(rows: DataFrame, settings: Settings, config_changes: DataFrame | None) -> DataFrame:
-    """Rows with `knows_min_isr`: whether `min.insync.replicas` of the topic is in the settings, or in a line."""
+    """Rows with `knows_min_isr`: whether `min.insync.replicas` of the topic is in the settings, or in a line, or by
+    lines the topic has none of its own and all nodes print one and the same."""
     is_set = configured(settings, "min_insync_replicas", "int").isNotNull()
     if config_changes is None:
         return rows.withColumn("knows_min_isr", is_set)
-    by_lines = config_changes.where(IS_MIN_ISR_OF_TOPIC).where("value IS NOT NULL")
-    known = by_lines.select("cluster", "topic").distinct().withColumn("in_line", F.lit(True))
+    by_node = config_changes.where(IS_MIN_ISR_OF_NODES).groupBy("cluster")
+    default = by_node.agg((F.countDistinct("value") == 1).alias("has_default"))
+    by_lines = config_changes.where(IS_MIN_ISR_OF_TOPIC).join(F.broadcast(default), "cluster", "left")
+    known = by_lines.where("value IS NOT NULL OR has_default").select("cluster", "topic").distinct()
+    known = known.withColumn("in_line", F.lit(True))
     with_lines = rows.join(F.broadcast(known), ["cluster", "topic"], "left")
     return with_lines.withColumn("knows_min_isr", is_set | F.coalesce("in_line", F.lit(False))).drop("in_line")
 

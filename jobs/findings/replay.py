@@ -90,8 +90,8 @@ def to_verdicts(
     term_releases: DataFrame,
     settings: Settings,
 ) -> DataFrame:
-    """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE, REASSIGNMENTS, OFFLINE_PARTITIONS,
-    TOPIC_TIMELINE, EVENTS -> VERDICTS.
+    """ELECTIONS with `default_switch`, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE, REASSIGNMENTS,
+    OFFLINE_PARTITIONS, TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
     `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` within them; `seen`, `signs`: see
     `with_doubts`, `to_broker_signs`; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, without

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.broker_defaults import with_default
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.topics import INCARNATION
+from schemas.kafka_values import UNCLEAN_SWITCH
 from udfs.kafka.election_verdicts import JUST_ALLOWED
 from udfs.kafka.verdicts_columns import doubt
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
 DECISION = [*INCARNATION, "at", "decision"]
 """Names one election: its partition, its time and its leader epoch, -1 if it failed."""
-SWITCH = "unclean.leader.election.enable"
 
 WITH_SETTINGS = ("topic_config_changed", "metadata_config_updated", "topic_creation_written", "replica_log_created")
 """Events that print settings of a topic in a list: all that are not the default, and a new log through 2.7 all."""
@@ -53,15 +54,18 @@ def with_printed_switch(decisions: DataFrame, events: DataFrame, clusters: Colle
 def with_topic_switch(
     decisions: DataFrame, events: DataFrame, known_spans: DataFrame, without: Collection[str] = ()
 ) -> DataFrame:
-    """Elections with DECISION, EVENTS -> the same with `topic_switch`: the value that the last line before has for the
-    topic; null if it has none, or there is no such line since the last hole in the controllers' logs, or the cluster is
-    one of `without`: in 0.8.2 a new log prints the default, whatever its broker is set to.
+    """Elections with DECISION and `default_switch`, EVENTS -> the same with `topic_switch`: the value that the last
+    line before has for the topic, or if it has none the brokers' default; null if that is unknown, or there is no such
+    line since the last hole in the controllers' logs, or the cluster is one of `without`: in 0.8.2 a new log prints the
+    default, whatever its broker is set to.
 
     A broker's line shows what it was told, which may not be what the controller knew at that moment: it excuses, and
     accuses nobody.
     """
     is_list, is_one = F.col("event_type").isin(*WITH_SETTINGS), F.col("event_type").isin(*OF_ONE_SETTING)
-    is_switch = (F.col("fields")["config_resource_type"] == "TOPIC") & (F.col("fields")["config_name"] == SWITCH)
+    is_switch = (F.col("fields")["config_resource_type"] == "TOPIC") & (
+        F.col("fields")["config_name"] == UNCLEAN_SWITCH
+    )
     printed = F.when(is_one, F.col("fields")["config_value"]).otherwise(
         F.regexp_extract("message", r"\bunclean\.leader\.election\.enable(?: -> |=)(\w+)", 1)
     )
@@ -80,12 +84,22 @@ def with_topic_switch(
     by_topic = news.groupBy("cluster", "topic").agg(in_order.alias("lines"))
     known_since = span_around(F.col("at"))["since"]
     before = F.filter("lines", lambda line: (line["place"]["at"] <= F.col("at")) & (line["place"]["at"] >= known_since))
+    last = F.try_element_at(before, F.lit(-1))
     return (
         decisions.join(by_topic, ["cluster", "topic"], "left")
         .join(F.broadcast(known_spans), "cluster", "left")
-        .withColumn("topic_switch", F.try_element_at(before, F.lit(-1))["value"])
+        .withColumn("topic_switch", F.coalesce(last["value"], F.when(last.isNotNull(), F.col("default_switch"))))
         .drop("lines", "spans")
     )
+
+
+def with_default_switch(decisions: DataFrame, config_changes: DataFrame | None) -> DataFrame:
+    """Elections, CONFIG_CHANGES -> the same with `default_switch`: what all nodes print that topics have which set
+    nothing else; null unknown. `config_changes` is None where no line shows a setting."""
+    if config_changes is None:
+        return decisions.withColumn("default_switch", F.lit(None).cast("boolean"))
+    printed = with_default(decisions, config_changes, UNCLEAN_SWITCH, F.col("at"))
+    return printed.withColumn("default_switch", F.col("default_value").try_cast("boolean")).drop("default_value")
 
 
 def settled_switch() -> Column:

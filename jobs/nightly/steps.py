@@ -37,6 +37,7 @@ from jobs.findings.outages import to_outages
 from jobs.findings.overtaken_replicas import SERVER_LOGS, to_overtaken
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
+from jobs.findings.switches import with_default_switch
 from jobs.findings.takeovers import to_takeovers
 from jobs.nightly.incremental import AppendedClusters, Scope, since_coverage_changed
 from jobs.nightly.inputs import DerivationInputs
@@ -56,7 +57,7 @@ from jobs.timelines.partitions import to_contradictions, to_partition_timeline, 
 from jobs.timelines.row_streams import ROWS_PER_BATCH, no_rows
 from jobs.timelines.topics import to_topic_timeline
 from jobs.warehouse.tables import Warehouse
-from schemas.findings import CONFIG_CHANGES
+from schemas.config_changes import CONFIG_CHANGES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -339,6 +340,7 @@ def write_verdicts(work: Work) -> None:
     of_terms = checkpointed(to_term_releases(terms, work.inputs.events, work.settings.kafka_versions))
     names = "elections", "partition_timeline", "reassignments", "offline_partitions", "topic_timeline"
     elections, states, reassignments, outages, topics = map(work.table, names)
+    elections = with_default_switch(elections, work.config_changes)
     all_topics = work.whole("topic_timeline")
     logged_terms, spans = terms, _known_spans(work, CONTROLLER_LOGS)
     of_kraft = [cluster for cluster, (_, is_kraft) in by_cluster.items() if is_kraft]

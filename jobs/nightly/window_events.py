@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.activities import CONTEXT_EVENTS
+from jobs.findings.config_changes import SETTING_EVENTS
 from jobs.nightly.windows import BEGINS, ENDS, Windows, time_of_cluster
 from jobs.timelines.logged_assignments import has_new_assignments, is_reassignment
 from jobs.warehouse.tables import Warehouse
@@ -26,8 +27,8 @@ def events_in(windows: Windows, events: DataFrame, warehouse: Warehouse) -> Data
     """EVENTS -> those that are needed, of clusters with a window; all of the others.
 
     Of the events before a window's begin these are: lines that name no partition, for who was controller, which
-    brokers there were, and topics follow from all of them; assignments, for a partition keeps its own; the lines of
-    rows that last into the window; all lines about a partition since the leader began that leads it then, for
+    brokers there were, and topics follow from all of them; assignments and settings, for a partition keeps its own; the
+    lines of rows that last into the window; all lines about a partition since the leader began that leads it then, for
     what a leader wrote is one chain (before it those that number its first state), and since a reassignment began that
     lasts.
     """
@@ -50,7 +51,7 @@ def is_context() -> Column:
     return (
         names_no_partition
         | F.coalesce(is_assignment, F.lit(False))
-        | F.coalesce(kind.isin(*CONTEXT_EVENTS), F.lit(False))
+        | F.coalesce(kind.isin(*CONTEXT_EVENTS, *SETTING_EVENTS), F.lit(False))
     )
 
 

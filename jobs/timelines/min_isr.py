@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings
+from jobs.timelines.broker_defaults import with_default
 from jobs.timelines.configured import configured
-from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC
+from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC, MIN_ISR
 from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ def with_min_isr(
     states: DataFrame, topics: DataFrame, settings: Settings, config_changes: DataFrame | None
 ) -> DataFrame:
     """States of partitions, TOPIC_TIMELINE, CONFIG_CHANGES -> the states with `min_isr`: what the topic has set at
-    `since` by the last line before, else what `settings` say; null unknown.
+    `since` by the last line before, else what `settings` say, else the brokers' default if lines show that the topic
+    has none of its own; null unknown.
 
     A line a moment after `since` counts, too: a topic's settings are logged after its first state. None of an
     incarnation before counts. `config_changes` is None where no line has a setting of a topic.
@@ -40,4 +42,8 @@ def with_min_isr(
     latest = F.col("since") + doubt()
     last = F.try_element_at(F.filter("values", lambda line: line["at"] <= latest), F.lit(-1))
     with_values = states.join(F.broadcast(own), ["cluster", "topic", "incarnation"], "left")
-    return with_values.withColumn("min_isr", F.coalesce(last["value"], by_settings)).drop("values")
+    with_values = with_default(with_values, config_changes, MIN_ISR, F.col("since"))
+    default = F.when(last.isNotNull(), F.col("default_value").try_cast("int"))
+    return with_values.withColumn("min_isr", F.coalesce(last["value"], by_settings, default)).drop(
+        "values", "default_value"
+    )

@@ -3,9 +3,9 @@
 Each function is the rule of its name in `udfs.kafka.decision_rules`; None: the rule does not apply.
 """
 
-from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER
+from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER, UNCLEAN_SWITCH
 from udfs.kafka.elections import RECOVERED
-from udfs.kafka.judgements import UNCLEAN_SWITCH, Judgement, judge, unknown
+from udfs.kafka.judgements import Judgement, judge, unknown
 from udfs.kafka.releases import ProtocolVersion, Release
 from udfs.kafka.stored_state import Cluster, StoredState, gap
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from schemas.kafka_values import NO_LEADER
+from schemas.kafka_values import NO_LEADER, UNCLEAN_SWITCH
 from udfs.kafka.election_words import in_one_sentence
 from udfs.kafka.elections import Elected, Strategy, zk_elect, zk_new_partition
-from udfs.kafka.judgements import HOLDS, UNCLEAN_SWITCH, UNKNOWN, VIOLATED, Finding, Judgement, judge
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement, judge
 from udfs.kafka.kraft_elections import partition_change
 from udfs.kafka.kraft_partition import (
     ControllerConfig,
@@ -72,7 +72,13 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
     if not rows or "strategy" in missing:
         return _verdict(rule, Judgement(UNKNOWN, "the choice of the algorithm", in_words(logged), missing))
     judgements = [
-        _judge_switch({**plausible, "strategy": strategy}, release, logged, is_kraft=is_kraft, elr_enabled=elr_enabled)
+        _judge_switch(
+            {**plausible, "strategy": None if is_kraft else _strategy({**plausible, "strategy": strategy})},
+            release,
+            logged,
+            is_kraft=is_kraft,
+            elr_enabled=elr_enabled,
+        )
         for plausible in rows
     ]
     judgement = _agreed(judgements, missing)

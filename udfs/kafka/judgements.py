@@ -7,9 +7,6 @@ from udfs.kafka.decision_rules import RULES
 
 HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
 
-UNCLEAN_SWITCH = "unclean.leader.election.enable"
-"""As `missing_inputs` names this setting, where no line and no setting of ours has it."""
-
 INPUTS = {
     "controller_epoch": "the controller epoch",
     "elr": "the eligible leader replicas",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations, product
 from typing import Any
 
+from schemas.kafka_values import NO_LEADER
 from udfs.kafka.elections import Strategy
 
 Row = Mapping[str, Any]
@@ -18,7 +19,8 @@ def plausible_rows(row: Row, *, is_kraft: bool, by_isr_order: bool = False) -> t
     """An ELECTIONS row with each combination of plausible inputs, and the names of those that are not logged.
 
     No rows: one of them may have had any value. `plausible_replicas` are the assignments that lines around show, the
-    one before first; `plausible_isr` is the ISR before and after a failed election. That the elected broker was alive
+    one before first; `plausible_isr` is the ISR before and after a failed election, or the last that is known of the
+    leader epoch before. That the elected broker was alive
     is taken from its having led. `by_isr_order`: the release may elect by the order in which the ISR is stored, which
     is `isr_order` where a line prints it.
     """
@@ -106,12 +108,16 @@ def _isrs_before(row: Row) -> Iterator[list[int]]:
 
     An election leaves the ISR as it is, or takes out those who are not alive; a single member may have been elected
     from outside, unless lines tell that it was in the ISR (`unclean`). A replica that was taken out was in it. Of one
-    that failed nothing is known of the ISR, but that its members are replicas.
+    that failed nothing is known of the ISR, but that its members are replicas. Where the strategy is unknown it is the
+    one that the leader before had last (`plausible_isr`), else any with that leader.
     """
     isr, previous, strategy = row["isr"], row["previous_leader"], row["strategy"]
     if not row["succeeded"]:
         known, replicas = row.get("plausible_isr"), row["replicas"] or ()
         yield from [list(known)] if known is not None else (list(some) for some in _subsets(replicas) if some)
+    if row["succeeded"] and isr is not None and strategy is None:
+        known = row.get("plausible_isr")
+        yield from [list(known)] if known else _isrs_with(row["previous_leader"], row)
     if isr is None or previous is None or strategy is None:
         return
     members = [*isr, *([previous] if previous >= 0 and previous not in isr else [])]
@@ -126,6 +132,20 @@ def _isrs_before(row: Row) -> Iterator[list[int]]:
         yield sorted({*isr, row["removed_replica"]})
     else:
         yield list(isr)
+
+
+def _isrs_with(leader: int | None, row: Row) -> Iterator[list[int]]:
+    """ISRs that a leader (-1 none, None unknown) may have had before another ISR was written: any with that one's
+    members and, if only one is left, which may have been elected uncleanly, any without it."""
+    isr = row["isr"]
+    others = [replica for replica in row["replicas"] or () if replica not in isr]
+    was_in_sync = {leader} - {None, NO_LEADER}
+    outsiders = [()] if len(isr) > 1 or row.get("unclean") is False else [(), tuple(isr)]
+    for left_out in outsiders:
+        for some in _subsets(others):
+            members = {*isr, *some} - {*left_out}
+            if members and was_in_sync <= members:
+                yield sorted(members)
 
 
 def _live_brokers(row: Row) -> Iterator[Inputs]:

@@ -18,8 +18,8 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {  # module -> loggers of its rules, o
     ),
     "process": (
         "kafka.Kafka$", "kafka.cluster.Replica", "kafka.controller.ZookeeperClient", "kafka.log.", "kafka.server.",
-        "kafka.utils.", "kafka.zookeeper.", "org.I0Itec.", "org.apache.kafka.common.utils.", "org.apache.kafka.server.",
-        "org.apache.zookeeper.",
+        "kafka.utils.", "kafka.zookeeper.", "org.I0Itec.", "org.apache.kafka.common.config.",
+        "org.apache.kafka.common.utils.", "org.apache.kafka.server.", "org.apache.zookeeper.",
     ),
     "kraft": ("org.apache.kafka.controller.",),
     "kraft_brokers": ("org.apache.kafka.controller.",),

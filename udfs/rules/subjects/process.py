@@ -37,6 +37,7 @@ CHANNEL = (
 SESSION = ("kafka.zookeeper.ZooKeeperClient", "kafka.zookeeper.ZooKeeperClient$", "kafka.controller.ZookeeperClient")
 ZK_CONNECTION = ("org.apache.zookeeper.ClientCnxn",)
 
+CONFIG = ("kafka.server.KafkaConfig", "org.apache.kafka.common.config.AbstractConfig")
 CONFIG_MANAGER = (
     "kafka.server.DynamicConfigManager",
     "kafka.server.DynamicConfigManager$",
@@ -323,6 +324,14 @@ RULES: tuple[Rule, ...] = (
         reads={"entity": "4", "config": "Map(leader.replication.throttled.rate -> 1000000)"},
         since="0.10.1.0",
         until="3.9.2",
+    ),
+    Rule(
+        "kafka_config_printed",
+        CONFIG,
+        text="KafkaConfig values:",
+        sample="KafkaConfig values:",
+        reads={},
+        since="0.9.0.0",
     ),
     Rule(
         "topic_config_changed",

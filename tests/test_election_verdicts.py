@@ -50,8 +50,11 @@ CASES: dict[str, tuple[str, dict[str, Any], str, tuple[str, ...]]] = {
         "2.4", {"strategy": None, "isr": [2, 3]}, "holds", ()
     ),
     "and 3 is not": ("2.4", {"strategy": None, "leader": 3, "isr": [2, 3]}, "unknown", ("isr_before",)),
-    "the leader stays: with all others of the ISR, or without one that was taken out of it": (
-        "2.4", {"strategy": None, "previous_leader": 2, "isr": [2, 3]}, "holds", ()
+    "the leader stays, first or not: with all others of the ISR, or without one that was taken out of it": (
+        "2.4", {"strategy": None, "previous_leader": 3, "leader": 3, "isr": [2, 3]}, "holds", ()
+    ),
+    "a leader that is not assigned any more was in sync, too: that ISR was none of the assignment": (
+        "2.4", {"strategy": None, "previous_leader": 4, "isr": [2, 3]}, "unknown", ("isr_before",)
     ),
     "who is left alone may have been elected uncleanly": (
         "2.4", {"strategy": None}, "unknown", ("isr_before", "unclean.leader.election.enable")

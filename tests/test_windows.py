@@ -222,6 +222,7 @@ def test_events_of_a_window(spark: SparkSession, frame: Frame, same: Same) -> No
         c     | 2026-11-01 08:00 | f | 7 |   |   | started                |
         c     | 2026-11-01 08:00 | f | 8 | t | 1 | partition_state_change | 1,2
         c     |                  | f | 9 | t | 2 | isr_updated            |
+        c     | 2026-11-01 08:00 | f | 10 | t | 1 | replica_log_created   |
         other | 2026-11-01 08:00 | f | 5 | t | 0 | isr_updated            |
         """,
     )
@@ -252,7 +253,7 @@ def test_events_of_a_window(spark: SparkSession, frame: Frame, same: Same) -> No
     needed = events_in(WINDOWS, events, tables(spark, published))
     same(
         needed,
-        "cluster | line\n c | 1\n c | 2\n c | 3\n c | 6\n c | 7\n c | 8\n c | 9\n other | 5",
+        "cluster | line\n c | 1\n c | 2\n c | 3\n c | 6\n c | 7\n c | 8\n c | 9\n c | 10\n other | 5",
     )
 
 

@@ -26,7 +26,9 @@ _OF_CONTROLLERS = "kraft_config_set"
 _OF_DUMPS = "metadata_config"
 _OF_NODES = "kafka_config_printed"
 _OF_NEW_LOGS = "replica_log_created"
-SETTING_EVENTS = (*_LISTS, _OF_CONTROLLERS, _OF_DUMPS, _OF_NODES, _OF_NEW_LOGS)
+_AS_PRINTED = (*_LISTS, _OF_DUMPS, _OF_NODES, _OF_NEW_LOGS)
+"""Lines that count whoever wrote them; of KRaft's controllers only those of the active one do."""
+SETTING_EVENTS = (*_AS_PRINTED, _OF_CONTROLLERS)
 """Lines that show settings."""
 DEFAULT = "<default>"
 """Stands for all brokers, as in Kafka's own paths."""
@@ -36,7 +38,7 @@ AFTER_DELETION = "INTERVAL 1 MINUTE"
 
 def to_config_changes(events: DataFrame, topics: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> CONFIG_CHANGES. What a topic loses by its deletion is none."""
-    lines = events.where(F.col("event_type").isin(*_LISTS, _OF_DUMPS, _OF_NODES, _OF_NEW_LOGS))
+    lines = events.where(F.col("event_type").isin(*_AS_PRINTED))
     if kinds.have([_OF_CONTROLLERS]):
         replayed = events.where(F.col("event_type") == _OF_CONTROLLERS)
         lines = lines.unionByName(by_active_controller(replayed, controllers, events))

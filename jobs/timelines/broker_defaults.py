@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from jobs.timelines.row_streams import map_rows
 from schemas.spark import TEXT, TIME, struct
@@ -15,7 +14,7 @@ from udfs.reconstruct.config_changes import KAFKA_CONFIG, common_values
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_COMMON = T.StructType(struct(cluster=TEXT, name=TEXT, at=TIME, value=TEXT).fields)
+_COMMON = struct(cluster=TEXT, name=TEXT, at=TIME, value=TEXT)
 
 
 def with_default(rows: DataFrame, config_changes: DataFrame, name: str, at: Column) -> DataFrame:

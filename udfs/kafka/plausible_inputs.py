@@ -20,9 +20,8 @@ def plausible_rows(row: Row, *, is_kraft: bool, by_isr_order: bool = False) -> t
 
     No rows: one of them may have had any value. `plausible_replicas` are the assignments that lines around show, the
     one before first; `plausible_isr` is the ISR before and after a failed election, or the last that is known of the
-    leader epoch before. That the elected broker was alive
-    is taken from its having led. `by_isr_order`: the release may elect by the order in which the ISR is stored, which
-    is `isr_order` where a line prints it.
+    leader epoch before. That the elected broker was alive is taken from its having led. `by_isr_order`: the release may
+    elect by the order in which the ISR is stored, which is `isr_order` where a line prints it.
     """
     if row["strategy"] == "new":  # a new partition has no ISR yet
         row = {**row, "isr_before": []}
@@ -140,10 +139,9 @@ def _isrs_with(leader: int | None, row: Row) -> Iterator[list[int]]:
     isr = row["isr"]
     others = [replica for replica in row["replicas"] or () if replica not in isr]
     was_in_sync = {leader} - {None, NO_LEADER}
-    outsiders = [()] if len(isr) > 1 or row.get("unclean") is False else [(), tuple(isr)]
-    for left_out in outsiders:
+    for stayed in [isr] if len(isr) > 1 or row.get("unclean") is False else [isr, ()]:
         for some in _subsets(others):
-            members = {*isr, *some} - {*left_out}
+            members = {*stayed, *some}
             if members and was_in_sync <= members:
                 yield sorted(members)
 

@@ -280,11 +280,12 @@ def test_what_is_set_for_us_counts_before_the_default_but_not_before_a_line() ->
         {"topic": "own", "value": "3", "default_value": "1"},
         {"topic": "none", "value": None, "default_value": "1"},
         {"topic": "neither", "value": None, "default_value": None},
+        {"topic": "no number", "value": "<b>", "default_value": "x"},
     ]
     unset, of_set = (least_in_sync(printed, settings) for settings in (Settings(), Settings(min_insync_replicas=2)))
-    names = ("own", "none", "neither", "unknown")
-    assert [unset(name) for name in names] == [3, 1, None, None]
-    assert [of_set(name) for name in names] == [3, 2, 2, 2]
+    names = ("own", "none", "neither", "no number", "unknown")
+    assert [unset(name) for name in names] == [3, 1, None, None, None]
+    assert [of_set(name) for name in names] == [3, 2, 2, 2, 2]
 
 
 # ---- whole runs -----------------------------------------------------------------------------------------------------

@@ -271,13 +271,13 @@ def snapshot_at(
 
 def least_in_sync(by_topic: Iterable[dict[str, Any]], settings: Settings) -> Callable[[str], int | None]:
     """Rows of `min_isrs_at` -> a topic's `min.insync.replicas` by its name: its own, else as set for us, else as
-    brokers print it, if lines show that it has none of its own; None unknown."""
+    brokers print it, if lines show that it has none of its own; None unknown, as what is no number is."""
     printed = {row["topic"]: row for row in by_topic}
 
     def of_topic(topic: str) -> int | None:
         row = printed.get(topic, {"value": None, "default_value": None})
         values = row["value"], settings.least_in_sync(topic), row["default_value"]
-        return next((int(value) for value in values if value is not None), None)
+        return next((int(value) for value in values if str(value).isdecimal()), None)
 
     return of_topic
 

@@ -277,7 +277,7 @@ def least_in_sync(by_topic: Iterable[dict[str, Any]], settings: Settings) -> Cal
     def of_topic(topic: str) -> int | None:
         row = printed.get(topic, {"value": None, "default_value": None})
         values = row["value"], settings.least_in_sync(topic), row["default_value"]
-        return next((int(value) for value in values if str(value).isdecimal()), None)
+        return next((int(text) for text in map(str, values) if text.isdecimal()), None)
 
     return of_topic
 

@@ -71,30 +71,43 @@ still    | 0         | 0           | 3      | 3            | 3               | 3
 elected  | 0         | 0           | 3      | 3            | 3               | 2,3 | 10:00:00 |          | 9@f:58
 # 5 was never lost
 alive    | 0         | 0           | 5      | 3            | 3               | 5   | 10:00:00 |          | 9@f:59
+# 2 shuts down, which the controller counts as dead already: it leads on, and takes 3 into the ISR
+leaving  | 0         | 0           | 2      | 3            | 3               | 2   | 10:00:00 | 10:01:11 | 9@f:72
+leaving  | 0         | 0           | 2      | 3            | 4               | 2,3 | 10:01:11 |          | 9@f:73
+# as it has gone it is lost
+gone     | 0         | 0           | 2      | 3            | 3               | 2   | 10:00:00 | 10:01:12 | 9@f:74
+gone     | 0         | 0           | 2      | 4            | 4               | 2   | 10:01:12 |          | 9@f:75
+# others shut down
+other    | 0         | 0           | 2      | 3            | 3               | 2   | 10:00:00 | 10:01:12 | 9@f:76
+other    | 0         | 0           | 2      | 4            | 4               | 2   | 10:01:12 |          | 9@f:77
 """
 FOUND = """
 broker | stopped  | noticed_at | evidence
 4      | 10:04:00 | 10:04:00   | 6@f:41
 """
 FAILED = """
-topic    | partition | incarnation | at       | strategy  | previous_leader | succeeded | evidence
-returns  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:21
-twice    | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:22
-twice    | 0         | 0           | 10:01:05 | offline   | 2               | false     | 9@f:23
-open     | 0         | 0           | 10:01:00 | offline   | 3               | false     | 9@f:24
-unknown  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:25
-never    | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:26
-moving   | 0         | 0           | 10:01:00 | preferred | 1               | false     | 9@f:27
-nobody   | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:28
-written  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:29
-at_once  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:30
-unseen   | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:61
-unseen   | 0         | 0           | 10:01:05 | offline   |                 | false     | 9@f:62
-several  | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:63
-next     | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:64
-still    | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:65
-elected  | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:66
-alive    | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:67
+topic    | partition | incarnation | at       | strategy  | previous_leader | succeeded | shutting_down | evidence
+returns  | 0         | 0           | 10:01:00 | offline   | 2               | false     |               | 9@f:21
+twice    | 0         | 0           | 10:01:00 | offline   | 2               | false     |               | 9@f:22
+twice    | 0         | 0           | 10:01:05 | offline   | 2               | false     |               | 9@f:23
+open     | 0         | 0           | 10:01:00 | offline   | 3               | false     |               | 9@f:24
+unknown  | 0         | 0           | 10:01:00 | offline   | 2               | false     |               | 9@f:25
+never    | 0         | 0           | 10:01:00 | offline   | 2               | false     |               | 9@f:26
+moving   | 0         | 0           | 10:01:00 | preferred | 1               | false     |               | 9@f:27
+nobody   | 0         | 0           | 10:01:00 | offline   |                 | false     |               | 9@f:28
+written  | 0         | 0           | 10:01:00 | offline   | 2               | false     |               | 9@f:29
+at_once  | 0         | 0           | 10:01:00 | offline   | 2               | false     |               | 9@f:30
+unseen   | 0         | 0           | 10:01:00 | offline   |                 | false     |               | 9@f:61
+unseen   | 0         | 0           | 10:01:05 | offline   |                 | false     |               | 9@f:62
+several  | 0         | 0           | 10:01:00 | offline   |                 | false     |               | 9@f:63
+next     | 0         | 0           | 10:01:00 | offline   |                 | false     |               | 9@f:64
+still    | 0         | 0           | 10:01:00 | offline   |                 | false     |               | 9@f:65
+elected  | 0         | 0           | 10:01:00 | offline   |                 | false     |               | 9@f:66
+alive    | 0         | 0           | 10:01:00 | offline   |                 | false     |               | 9@f:67
+leaving  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 2             | 9@f:68
+gone     | 0         | 0           | 10:01:00 | offline   | 2               | false     | 2             | 9@f:69
+gone     | 0         | 0           | 10:01:03 | offline   | 2               | false     |               | 9@f:70
+other    | 0         | 0           | 10:01:00 | offline   | 2               | false     | 4,5           | 9@f:71
 """
 BROKERS = """
 broker | since    | until
@@ -115,6 +128,8 @@ none    | 10:04:00.2 | 10:04:00.3 | 100     | 100         | 100        | 4      
 unseen  | 10:01:00 | 10:01:11 | 11000       | 11000       | 11000      | 2           | 2        | 2                | 2                | 9@f:61
 several | 10:01:00 |          |             | 0           | 11000      | 2           | 2        | 2                | 1                | 9@f:63
 still   | 10:01:00 |          |             | 540000      |            | 3           | 3        |                  | 1                | 9@f:65
+gone    | 10:01:03 | 10:01:12 | 9000        | 9000        | 9000       | 2           | 2        | 2                | 1                | 9@f:70
+other   | 10:01:00 | 10:01:12 | 12000       | 12000       | 12000      | 2           | 2        | 2                | 1                | 9@f:71
 """  # noqa: E501
 COVERAGE = """
 9       | controller   | 10:00:00 | 10:10:00

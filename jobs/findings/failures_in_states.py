@@ -10,13 +10,16 @@ from pyspark.sql import functions as F
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.evidence import MOST_EVIDENCE
 from jobs.timelines.topics import HISTORY, INCARNATION
+from schemas.spark import IDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def to_failures_in_states(states: DataFrame, elections: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS -> a row for each offline election that failed in a state with a leader.
+    """Timed rows of `to_states`, ELECTIONS -> a row for each offline election that failed in a state with a leader that
+    did not shut down then: the controller counts who shuts down as not alive (`liveBrokerIds`), and so its partition as
+    offline, but writes nothing; it leads on until it goes.
 
     INCARNATION, ordinal, leader, leader_epoch, isr and until of the state, `next_ordinal`, `next_leader` and
     `next_leader_epoch` of the one that follows (null: none does), `failed_at`, `previous_leader` (null: unknown) and
@@ -27,6 +30,7 @@ def to_failures_in_states(states: DataFrame, elections: DataFrame) -> DataFrame:
         "previous_leader",
         F.col("at").alias("failed_at"),
         F.col("evidence").alias("failed_evidence"),
+        F.coalesce("shutting_down", F.array().cast(IDS)).alias("shutting_down"),
         day_of_or_open("at").alias("day"),
     )
     following = Window.partitionBy(HISTORY).orderBy("ordinal")
@@ -42,7 +46,8 @@ def to_failures_in_states(states: DataFrame, elections: DataFrame) -> DataFrame:
     return (
         failed.join(spans, [*INCARNATION, "day"])
         .where("failed_at >= since AND (until IS NULL OR failed_at < until)")
-        .drop("day", "since")
+        .where("NOT array_contains(shutting_down, leader)")
+        .drop("day", "since", "shutting_down")
     )
 
 

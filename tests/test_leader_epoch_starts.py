@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
 from jobs.findings.elections import to_elections
 from jobs.findings.outages import to_outages
@@ -75,7 +76,9 @@ COVERAGE = """
 def starts(frame: Frame) -> DataFrame:
     """Rows of the leader epochs without a whole state."""
     incarnations = to_numbered_incarnations(frame(TOPIC_TIMELINE, TOPICS))
-    rows = to_leader_epoch_starts(frame(EVENTS, LOGGED), incarnations, frame(STATES, WHOLE), with_completed=False)
+    rows = to_leader_epoch_starts(
+        frame(EVENTS, LOGGED), incarnations, frame(STATES, WHOLE), with_completed=False, with_unled=False
+    )
     return rows.persist()
 
 
@@ -117,7 +120,9 @@ def test_the_one_leader_epoch_that_a_preferred_election_can_have_begun(frame: Fr
     names = "".join(f"{topic} | 0 | 10:00:00\n" for topic in ("payments", "orders", "audit", "clicks"))
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\n" + names)
     events, states = frame(EVENTS, COMPLETIONS), frame(STATES, "topic\n")
-    rows = to_leader_epoch_starts(events, to_numbered_incarnations(topics), states, with_completed=True)
+    rows = to_leader_epoch_starts(
+        events, to_numbered_incarnations(topics), states, with_completed=True, with_unled=False
+    )
     same(
         rows.where("is_elected"),
         """topic    | partition | leader | leader_epoch | since    | evidence
@@ -128,6 +133,99 @@ def test_the_one_leader_epoch_that_a_preferred_election_can_have_begun(frame: Fr
         to_elections(timeline, events, topics, spans, EvidenceKinds(), rows),
         """topic    | partition | leader | leader_epoch | at       | previous_leader | succeeded
            payments | 0         | 1      | 5            | 10:00:10 | 2               | true""",
+    )
+
+
+# 4 follows 1, then 2, which is dead by then and logs nothing; 3 has started and finds leader epoch 6, which may be old,
+# and is told of 8 as it comes, before the leader logs it; 4 begins to log about orders-0; from another directory of its
+# own it fetches, too; of audit-0 two brokers name two leaders
+FOLLOWED = """
+event_type           | topic    | partition | node_id | at       | leader_epoch | line | fields
+leader_epoch_started | payments | 0         | 1       | 10:00:00 | 4            | 1    |
+fetcher_added        | payments | 0         | 4       | 10:00:01 | 4            | 2    | source_broker=1
+fetcher_added        | payments | 0         | 4       | 10:00:20 | 5            | 3    | source_broker=2
+fetcher_added        | payments | 0         | 3       | 10:00:01 | 4            | 4    | source_broker=1
+broker_starting      |          |           | 3       | 10:00:30 |              | 5    |
+fetcher_added        | payments | 0         | 3       | 10:00:40 | 6            | 6    | source_broker=5
+fetcher_added        | payments | 0         | 3       | 10:00:50 | 8            | 7    | source_broker=1
+fetcher_added        | payments | 0         | 4       | 10:00:55 | 9            | 8    | source_broker=4
+fetcher_added        | orders   | 0         | 4       | 10:00:50 | 6            | 9    | source_broker=1
+fetcher_added        | audit    | 0         | 3       | 10:01:00 | 1            | 10   | source_broker=1
+fetcher_added        | audit    | 0         | 3       | 10:02:00 | 2            | 11   | source_broker=1
+fetcher_added        | audit    | 0         | 4       | 10:01:00 | 1            | 12   | source_broker=1
+fetcher_added        | audit    | 0         | 4       | 10:02:01 | 2            | 13   | source_broker=5
+leader_epoch_started | payments | 0         | 1       | 10:00:51 | 8            | 14   | previous_leader_epoch=4
+"""
+
+
+def test_a_follower_tells_of_a_leader_that_logs_nothing(frame: Frame, same: Same) -> None:
+    names = "".join(f"{topic} | 0 | 10:00:00\n" for topic in ("payments", "orders", "audit"))
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\n" + names)
+    one = F.struct("topic", "topic_id", "partition", "leader", "leader_epoch")
+    events = frame(EVENTS, FOLLOWED).withColumn("partitions", F.when(F.col("topic").isNotNull(), F.array(one)))
+    states = frame(STATES, "topic\n")
+    rows = to_leader_epoch_starts(
+        events, to_numbered_incarnations(topics), states, with_completed=False, with_unled=False
+    )
+    same(
+        rows.where("is_elected"),
+        """topic    | partition | leader | leader_epoch | since    | evidence
+           payments | 0         | 2      | 5            | 10:00:20 | 4@f:3
+           payments | 0         | 1      | 8            | 10:00:50 | 1@f:14,3@f:7""",
+    )
+    timeline, spans = frame(PARTITION_TIMELINE, "topic\n"), known_spans(frame, COVERAGE, "node_id")
+    same(
+        to_elections(timeline, events, topics, spans, EvidenceKinds(), rows).where("leader_epoch = 5"),
+        """topic    | partition | leader | leader_epoch | at       | previous_leader | succeeded
+           payments | 0         | 2      | 5            | 10:00:20 | 1               | true""",
+    )
+
+
+# 4 follows 1, is sent that nobody leads, and leads then: that was leader epoch 5. 3 hears of it later, by its clock.
+# After a leader that 4 does not know two leader epochs are missing, after the last one nobody knows how many. As it has
+# started it does not know since when nobody leads orders-0, nor does 3 of orders-1, which the controller takes for new
+UNLED = """
+event_type                         | topic    | partition | node_id | at       | leader | leader_epoch | line | correlation_id | fields
+fetcher_added                      | payments | 0         | 4       | 10:00:01 |        | 4            | 1    |                | source_broker=1
+become_follower_leader_unavailable | payments | 0         | 4       | 10:00:20 | -1     |              | 2    | 7              |
+leader_epoch_started               | payments | 0         | 4       | 10:00:30 |        | 6            | 3    |                | previous_leader_epoch=4
+fetcher_added                      | payments | 0         | 3       | 10:00:02 |        | 4            | 4    |                | source_broker=1
+become_follower_leader_unavailable | payments | 0         | 3       | 10:00:31 | -1     |              | 5    | 7              |
+fetcher_added                      | payments | 0         | 3       | 10:00:32 |        | 6            | 6    |                | source_broker=4
+become_follower_leader_unavailable | payments | 0         | 4       | 10:00:40 | 2      |              | 7    | 7              |
+become_follower_leader_unavailable | payments | 0         | 4       | 10:00:41 | -1     |              | 8    | 7              |
+leader_epoch_started               | payments | 0         | 4       | 10:00:50 |        | 9            | 9    |                | previous_leader_epoch=6
+become_follower_leader_unavailable | payments | 0         | 4       | 10:00:55 | -1     |              | 10   | 7              |
+fetcher_added                      | orders   | 1         | 3       | 10:00:02 |        | 4            | 15   |                | source_broker=1
+become_follower_leader_unavailable | orders   | 1         | 3       | 10:00:40 | -1     |              | 16   | 1              |
+fetcher_added                      | orders   | 1         | 3       | 10:00:41 |        | 6            | 17   |                | source_broker=4
+fetcher_added                      | orders   | 0         | 4       | 10:00:01 |        | 4            | 11   |                | source_broker=1
+broker_starting                    |          |           | 4       | 10:01:00 |        |              | 12   |                |
+become_follower_leader_unavailable | orders   | 0         | 4       | 10:01:20 | -1     |              | 13   | 7              |
+leader_epoch_started               | orders   | 0         | 4       | 10:01:30 |        | 6            | 14   |                | previous_leader_epoch=4
+"""  # noqa: E501
+
+
+def test_a_leader_epoch_without_a_leader(frame: Frame, same: Same) -> None:
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\npayments | 0 | 10:00:00\norders | 0 | 10:00:00")
+    one = F.struct("topic", "topic_id", "partition", "leader", "leader_epoch")
+    is_fetched = F.col("event_type") == "fetcher_added"
+    events = frame(EVENTS, UNLED).withColumn("partitions", F.when(is_fetched, F.array(one)))
+    states = frame(STATES, "topic\n")
+    rows = to_leader_epoch_starts(events, to_numbered_incarnations(topics), states, with_unled=True)
+    same(
+        rows.where("topic = 'payments' OR leader_epoch <> 6"),
+        """topic    | partition | leader | leader_epoch | since    | is_elected | evidence
+           payments | 0         | -1     | 5            | 10:00:20 | false      | 4@f:2
+           payments | 0         | 4      | 6            | 10:00:30 | true       | 4@f:3
+           payments | 0         | 4      | 9            | 10:00:50 | false      | 4@f:9""",
+    )
+    timeline, spans = frame(PARTITION_TIMELINE, "topic\n"), known_spans(frame, COVERAGE, "node_id")
+    same(
+        to_elections(timeline, events, topics, spans, EvidenceKinds(), rows).where("topic = 'payments'"),
+        """topic    | partition | leader | leader_epoch | at       | previous_leader | succeeded
+           payments | 0         | 4      | 6            | 10:00:30 | -1              | true
+           payments | 0         | 4      | 9            | 10:00:50 |                 | true""",
     )
 
 

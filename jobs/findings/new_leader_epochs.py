@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.leader_lines import STARTED
+from jobs.timelines.leader_lines import NO_LEADER_SENT, STARTED
 from jobs.timelines.observations import SELECTED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from jobs.timelines.cluster_facts import EvidenceKinds
-
-NO_LEADER_SENT = "become_follower_leader_unavailable"
-"""With ZooKeeper a broker is sent a leader that it does not know, or -1, none."""
 
 
 def to_new_leader_epochs(events: DataFrame, kinds: EvidenceKinds) -> DataFrame:

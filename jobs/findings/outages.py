@@ -15,6 +15,7 @@ from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import MOST_EVIDENCE, evidence_by, milliseconds
 from jobs.timelines.known_spans import span_around
+from jobs.timelines.leader_epoch_starts import LAST_OF_FIRST_REQUESTS
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import HISTORY, INCARNATION
 from schemas.findings import OFFLINE_PARTITIONS
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 
 OUTAGE = [*INCARNATION, "number"]
 """Key of an outage: outages of a partition are numbered."""
-LAST_OF_FIRST_REQUESTS = 2
-"""Correlation id of the last of the requests by which a ZooKeeper controller that has just connected to a broker
-tells it what is, however long it has been so: UpdateMetadata, LeaderAndIsr, UpdateMetadata
-(`KafkaController.onBrokerStartup`, `ReplicaStateMachine.startup`)."""
 MOST_DELAY_MS = 15_000
 """A broker works off its first requests in so much time."""
 

@@ -18,6 +18,7 @@ from jobs.session import checkpointed, compiling, held
 from jobs.settings import Settings
 from jobs.timelines.epoch_bounds import COMPLETED
 from jobs.timelines.leader_epoch_starts import to_leader_epoch_starts, with_leader_epoch_starts
+from jobs.timelines.leader_lines import NO_LEADER_SENT
 from jobs.timelines.observations import EPOCH_STARTED
 from jobs.timelines.partitions import to_states
 from jobs.timelines.topics import to_numbered_incarnations
@@ -100,8 +101,14 @@ class Work:
         if not self.inputs.kinds.have([EPOCH_STARTED]):
             return None
         incarnations = to_numbered_incarnations(self.table("topic_timeline"))
-        has_completed = self.inputs.kinds.have([COMPLETED])
-        rows = to_leader_epoch_starts(self.events, incarnations, self.states, with_completed=has_completed)
+        have = self.inputs.kinds.have
+        rows = to_leader_epoch_starts(
+            self.events,
+            incarnations,
+            self.states,
+            with_completed=have([COMPLETED]),
+            with_unled=have([NO_LEADER_SENT]),
+        )
         starts = checkpointed(rows)
         return None if starts.isEmpty() else starts
 

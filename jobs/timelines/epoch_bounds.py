@@ -63,12 +63,12 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
         F.lit(True).alias("is_shown"),
         ((kind == REFRESHED) | ((kind == REMOVED) & (F.col("leader") >= 0))).alias("keeps_leader"),
     )
-    return own.unionByName(_of_fetchers(events), allowMissingColumns=True)
+    return own.unionByName(to_fetched_epochs(events), allowMissingColumns=True)
 
 
-def _of_fetchers(events: DataFrame) -> DataFrame:
-    """Rows of `to_epoch_bounds` by which followers begin to fetch. From its own other directory a broker fetches, too,
-    whoever leads."""
+def to_fetched_epochs(events: DataFrame, *more: str) -> DataFrame:
+    """Rows of `to_epoch_bounds` by which followers begin to fetch, with `more` columns of the events. From its own
+    other directory a broker fetches, too, whoever leads."""
     source = number_of("source_broker")
     lines = events.where(
         (F.col("event_type") == FETCHED) & F.col("partitions").isNotNull() & (source != F.col("node_id"))
@@ -82,6 +82,7 @@ def _of_fetchers(events: DataFrame) -> DataFrame:
             F.col("one.leader_epoch").alias("shown_epoch"),
             F.col("source").alias("leader"),
             *(F.lit(name in ("is_known", "is_shown")).alias(name) for name in _FLAGS),
+            *more,
         )
     )  # fmt: skip
 

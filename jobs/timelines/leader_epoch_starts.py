@@ -1,7 +1,9 @@
-"""Leader epochs that a leader logs as it begins them, and of which no line shows a whole state.
+"""Leader epochs that a leader or its followers log as they begin them, and of which no line shows a whole state.
 
 From 0.11 to 2.5 a leader logs `payments-3 starts at Leader Epoch 5 from offset 220`: who leads since when, but not the
-ISR. With ZooKeeper at INFO it is often all that is logged of an election. A leader epoch has one leader.
+ISR. From 2.1 on a follower logs whom it fetches from in which leader epoch, also from a leader that was dead already
+and logged nothing. With ZooKeeper at INFO that is often all that is logged of an election. A leader epoch has one
+leader.
 """
 
 from __future__ import annotations
@@ -11,42 +13,62 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.epoch_bounds import COMPLETED, to_epoch_bounds
+from jobs.timelines.epoch_bounds import COMPLETED, FETCHED, to_epoch_bounds, to_fetched_epochs
 from jobs.timelines.evidence import line_as_evidence
-from jobs.timelines.leader_lines import is_begin
-from jobs.timelines.running_windows import row_and_behind, rows_from
+from jobs.timelines.leader_lines import NO_LEADER_SENT, PROCESS_STARTS, is_begin
+from jobs.timelines.running_windows import row_and_behind, rows_behind, rows_from
 from jobs.timelines.topics import HISTORY, INCARNATION, with_history, with_incarnation_of_history
+from schemas.spark import EVIDENCE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+LAST_OF_FIRST_REQUESTS = 2
+"""Correlation id of the last of the requests by which a ZooKeeper controller that has just connected to a broker
+tells it what is, however long it has been so: UpdateMetadata, LeaderAndIsr, UpdateMetadata
+(`KafkaController.onBrokerStartup`, `ReplicaStateMachine.startup`)."""
+
 
 def to_leader_epoch_starts(
-    events: DataFrame, incarnations: DataFrame, states: DataFrame, *, with_completed: bool
+    events: DataFrame,
+    incarnations: DataFrame,
+    states: DataFrame,
+    *,
+    with_completed: bool = False,
+    with_unled: bool = False,
 ) -> DataFrame:
     """EVENTS, rows of `to_numbered_incarnations`, STATES -> HISTORY, INCARNATION, leader, leader_epoch, since,
-    evidence, `is_elected`: leader epochs that a line of their leader shows, and that no state with a leader and an ISR
-    has.
+    evidence, `is_elected`: leader epochs of which a line shows who leads, or that nobody does (-1), and no state has a
+    leader and an ISR.
 
-    `since` is its first such line; a broker that starts again logs the leader epoch once more. One that two brokers
-    log is left out: lines contradict each other. `is_elected`: also a controller's line shows that it came right then.
-    `with_completed`: those of `_completed` are among them.
+    `since` is the first such line; it and the leader's own first one are the evidence. A broker that starts again logs
+    the leader epoch once more. One of which lines name two leaders is left out: they contradict each other.
+    `is_elected`: also a controller's line shows that it came right then, or that of a follower which had known an
+    earlier one. `with_completed`: those of `_completed` are among them; `with_unled`: those without a leader.
     """
     leader, line = F.col("node_id").alias("leader"), line_as_evidence().alias("evidence")
     own = events.where(is_begin()).select("cluster", "topic", "partition", "at", "leader_epoch", leader, line)
     of_epoch = [HISTORY, "leader_epoch"]
     whole = states.where("leader IS NOT NULL AND isr IS NOT NULL").select(*of_epoch).distinct()
     names = (HISTORY, "at", "leader", "leader_epoch", "evidence")
-    begun = with_history(own, incarnations).select(*names, F.lit(False).alias("is_elected"))
+    begun = with_history(own, incarnations).select(
+        *names, F.lit(False).alias("is_elected"), F.lit(True).alias("is_own")
+    )
+    of_others = _by_requests(events, incarnations, with_unled=with_unled)
     if with_completed:
-        begun = begun.unionByName(_completed(events, incarnations).withColumn("is_elected", F.lit(True)))
+        of_others = of_others.unionByName(_completed(events, incarnations))
+    is_elected = F.col("leader") >= 0
+    begun = begun.unionByName(of_others.withColumns({"is_elected": is_elected, "is_own": F.lit(False)}))
+    by_time = F.struct("at", "evidence")
+    own_line = F.min_by("evidence", F.when(F.col("is_own"), by_time))
+    lines = F.concat(F.coalesce(own_line, F.array().cast(EVIDENCE)), F.min_by("evidence", by_time))
     starts = (
         begun.groupBy(*of_epoch)
         .agg(
             F.min("leader").alias("leader"),
             F.max("leader").alias("greatest"),
             F.min("at").alias("since"),
-            F.min_by("evidence", F.struct("at", "evidence")).alias("evidence"),
+            F.array_distinct(lines).alias("evidence"),
             F.max("is_elected").alias("is_elected"),
         )
         .where("leader = greatest")
@@ -54,6 +76,55 @@ def to_leader_epoch_starts(
         .join(whole, of_epoch, "left_anti")
     )
     return with_incarnation_of_history(starts, incarnations)
+
+
+def _by_requests(events: DataFrame, incarnations: DataFrame, *, with_unled: bool) -> DataFrame:
+    """EVENTS -> HISTORY, at, leader, leader_epoch, evidence: leader epochs that brokers were sent as they came, having
+    logged an earlier one since they started. One that has just started, or begins to log, may be sent an old one.
+
+    A follower prints from whom it begins to fetch, in which leader epoch. `with_unled`: a broker that is sent no leader
+    (-1; at any level) does not print the leader epoch; it is the one between those that it shows before and after it,
+    if only one is missing there: whatever a controller sends it, it takes none that is not newer than the one before.
+    """
+    fetched = to_fetched_epochs(_with_process(events, FETCHED), "started_at").withColumn("evidence", line_as_evidence())
+    known = to_epoch_bounds(events.where(F.col("event_type") != FETCHED)).where("is_known AND shown_epoch IS NOT NULL")
+    names = ("cluster", "topic", "topic_id", "partition", "at", "node_id", "file_id", "line")
+    of_line = ("leader", "started_at", "evidence")
+    lines = known.select(*names, "shown_epoch").unionByName(
+        fetched.select(*names, "shown_epoch", *of_line), allowMissingColumns=True
+    )
+    if with_unled:
+        is_late = F.col("correlation_id") <= LAST_OF_FIRST_REQUESTS
+        unled = _with_process(events, NO_LEADER_SENT).where(F.expr("leader = -1 AND topic IS NOT NULL") & ~is_late)
+        unled = unled.withColumn("evidence", line_as_evidence()).select(*names, *of_line)
+        lines = lines.unionByName(unled, allowMissingColumns=True)
+    place = ("at", "line", "file_id")
+    by_then = Window.partitionBy(HISTORY, "node_id").orderBy(*place).rowsBetween(Window.unboundedPreceding, -1)
+    shown_at = F.last(F.when(F.col("shown_epoch").isNotNull(), F.col("at")), ignorenulls=True).over(by_then)
+    between = F.when(F.expr("after = before + 2"), F.col("before") + 1)
+    return (
+        with_history(lines, incarnations)
+        .withColumns(
+            {
+                "before": F.max("shown_epoch").over(by_then),
+                "after": F.min("shown_epoch").over(rows_behind([HISTORY, "node_id"], place)),
+                "is_of_process": F.col("started_at").isNull() | (shown_at >= F.col("started_at")),
+                "leader_epoch": F.coalesce("shown_epoch", between),
+            }
+        )
+        .where("evidence IS NOT NULL AND leader_epoch > before AND is_of_process")
+        .select(HISTORY, "at", "leader", "leader_epoch", "evidence")
+    )
+
+
+def _with_process(events: DataFrame, event_type: str) -> DataFrame:
+    """EVENTS -> those of a type, with `started_at`: when the process of their node started; null before the first
+    start."""
+    kind = F.col("event_type")
+    by_node = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
+    started_at = F.last(F.when(kind == PROCESS_STARTS, F.col("at")), ignorenulls=True).over(by_node)
+    lines = events.where(kind.isin(event_type, PROCESS_STARTS) & F.col("node_id").isNotNull())
+    return lines.withColumn("started_at", started_at).where(kind == event_type)
 
 
 def _completed(events: DataFrame, incarnations: DataFrame) -> DataFrame:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 REPORTED = "isr_updated"
 REFUSED = "isr_update_rejected_by_zk"
 PROCESS_STARTS = "broker_starting"
+NO_LEADER_SENT = "become_follower_leader_unavailable"
+"""With ZooKeeper a broker is sent a leader that it does not know, or -1, none."""
 CHANGES = ("isr_shrinking", "isr_expanding", REFUSED, REPORTED)
 STARTED = (EPOCH_STARTED, LEADER_STARTED)
 """A leader begins a leader epoch."""

@@ -77,7 +77,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """By step the tables that it writes."""
 
-
 MAKERS = 8
 """Tables made and saved at once: some are planned, some computed, and some wait for a commit."""
 STEP_SETTINGS = {
@@ -142,9 +141,9 @@ def _derive(
     """Do the steps of a plan. Raises WindowTooShort if a window gave other rows than are published."""
     measures_clocks = "timelines" in plan.steps or not warehouse.exists("clock_offsets")
     inputs = DerivationInputs(warehouse, plan.clusters, measures_clocks, windows)
-    whole = tuple(name for name in plan.clusters if name not in windows)
+    scope = Scope(tuple(name for name in plan.clusters if name not in windows), windows=windows)
     with ThreadPoolExecutor(MAKERS) as pool:
-        work = Work(warehouse, settings, inputs, Scope(whole, windows=windows), pool)
+        work = Work(warehouse, settings, inputs, scope, pool)
         for name in plan.steps:
             tables = TABLES[name]
 
@@ -214,11 +213,12 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
             "topic_timeline": topics,
         }
     )
+    settings = work.pool.submit(lambda: work.config_changes)  # beside the states
     states, written_topics = work.states, work.table("topic_timeline")
     work.write(
         {
             "partition_timeline": lambda: to_partition_timeline(
-                states, written_topics, work.settings, work.config_changes
+                states, written_topics, work.settings, settings.result()
             ),
             "contradictions": lambda: to_contradictions(states),
         }

@@ -117,6 +117,36 @@ CASES: dict[str, tuple[str, dict[str, Any], str, tuple[str, ...]]] = {
         "2.4", {"isr_before": [1, 2, 3], "leader": 3, "isr": [3], "refuted_input": "live_brokers"}, "unknown",
         ("live_brokers",),
     ),
+    "only who leads is known: of those whom the leader before had in sync last 2 is the next": (
+        "2.4", {"strategy": None, "isr": None, "plausible_isr": [1, 2, 3]}, "holds", ()
+    ),
+    "had it been 3 alone, 3 would lead": (
+        "2.4", {"strategy": None, "isr": None, "plausible_isr": [1, 3]}, "unknown", ("isr_before",)
+    ),
+    "2 is the next by each ISR that the election before may have left": (
+        "2.4", {"strategy": None, "isr": None, "isrs_left_before": [[1, 2], [1, 2, 3]]}, "holds", ()
+    ),
+    "and by one of two": (
+        "2.4", {"strategy": None, "isr": None, "isrs_left_before": [[1, 2], [1, 3]]}, "unknown", ("isr_before",)
+    ),
+    "the ISR that the election before left counts where the one after is known, too": (
+        "2.4", {"strategy": None, "isrs_left_before": [[1, 2]]}, "holds", ()
+    ),
+    "nobody knows an ISR: who leads in another one's place goes by it": (
+        "2.4", {"strategy": None, "isr": None}, "unknown", ("isr_before",)
+    ),
+    "a leader that stays may do so whatever the ISR": (
+        "2.4", {"strategy": None, "isr": None, "previous_leader": 2}, "holds", ()
+    ),
+    "if it is assigned": (
+        "2.4", {"strategy": None, "isr": None, "previous_leader": 4, "leader": 4}, "unknown", ("isr_before",)
+    ),
+    "only 1 was left in sync, which is away: so nobody was elected": (
+        "2.4", {**FAILED, "isrs_left_before": [[1]], "unclean_enabled": False}, "holds", ()
+    ),
+    "or 2 was, which is alive": (
+        "2.4", {**FAILED, "isrs_left_before": [[1], [2]], "unclean_enabled": False}, "unknown", ("isr_before",)
+    ),
     "a replica that the controller took out of the ISR was in it": (
         "2.6", {"strategy": None, "previous_leader": 2, "removed_replica": 1}, "holds", ()
     ),

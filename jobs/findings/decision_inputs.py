@@ -21,7 +21,7 @@ from jobs.timelines.known_spans import span_around
 from jobs.timelines.logged_assignments import to_new_assignments
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
-from schemas.spark import EVIDENCE, IDS
+from schemas.spark import EVIDENCE, IDS, struct
 from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ _ASSIGNMENT_EVENTS = (
 _FAILED_DIRECTORIES = ("replicas_marked_offline", "log_dir_failure_partitions")
 """Events by which controllers and brokers list which replicas are in a log directory that failed."""
 
+_BEGUN_MS = 1000
+"""So far apart are a leader's line and a follower's about the leader epoch that both begin."""
+_ONLINE = struct(certain=IDS, possible=IDS)
+
 
 def to_election_inputs(
     elections: DataFrame,
@@ -46,19 +50,22 @@ def to_election_inputs(
     events: DataFrame,
     settings: Settings,
     kraft_clusters: DataFrame,
+    begun: DataFrame | None = None,
     old_clusters: Collection[str] = (),
     selector_clusters: Collection[str] = (),
 ) -> DataFrame:
     """ELECTIONS with `default_switch`, PARTITION_TIMELINE, rows of `with_doubts`, of `to_broker_signs`, TOPIC_TIMELINE,
     EVENTS -> elections with the rest of what the controller decided by.
 
+    `begun`: INCARNATION, leader_epoch, `begun_at`: when lines show that leader epochs began (None: no need of it).
+
     Adds `lists_live` (whether the controller logged the live brokers), `possibly_online`, `certainly_online` (never
     null), `plausible_replicas` (null unless an assignment is missing, or unknown), `last_known_before` (see
     `_last_known`), `removed_replica` (see `_removed_replicas`), `plausible_isr` (see `_plausible_isrs`), `isr_order`
     (of `old_clusters`, which elected by it; null unknown) and `unclean_enabled` (null unknown: neither set nor, in
     `selector_clusters`, whose releases do so through 1.0, printed with the election), `topic_switch` (see
-    `with_topic_switch`), `refusal` (see `to_refusals`); `live_brokers` is filled from registrations where the
-    controller did not log it, `shutting_down` with none.
+    `with_topic_switch`), `refusal` (see `to_refusals`), `online_as_begun` (see `_online_as_begun`); `live_brokers` is
+    filled from registrations where the controller did not log it, `shutting_down` with none.
     """
     none, no_line = F.array().cast(IDS), F.array().cast(EVIDENCE)
     decisions = without_stale_lists(elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1))), signs)
@@ -75,12 +82,7 @@ def to_election_inputs(
     decisions = decisions.join(to_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
-    dated = with_earliest(decisions, states, known_spans, kraft_clusters).withColumn("concerned", _concerned())
-    joined = decisions.join(
-        registered(dated, brokers, known_spans, kraft_clusters),
-        DECISION,
-        "left",
-    ).join(on_failed_directories(decisions, events), DECISION, "left")
+    joined = _with_registered(decisions, states, brokers, known_spans, events, kraft_clusters, begun)
     return joined.withColumns(
         {
             "lists_live": F.col("live_brokers").isNotNull(),
@@ -95,6 +97,46 @@ def to_election_inputs(
             ),
         }
     )
+
+
+def _with_registered(
+    decisions: DataFrame,
+    states: DataFrame,
+    brokers: DataFrame,
+    known_spans: DataFrame,
+    events: DataFrame,
+    kraft_clusters: DataFrame,
+    begun: DataFrame | None,
+) -> DataFrame:
+    """Elections with DECISION -> the same with `possible` and `certain` (see `registered`), `on_failed_dir`,
+    `online_as_begun`."""
+    dated = with_earliest(decisions, states, known_spans, kraft_clusters).withColumn("concerned", _concerned())
+    joined = decisions.join(registered(dated, brokers, known_spans, kraft_clusters), DECISION, "left").join(
+        on_failed_directories(decisions, events), DECISION, "left"
+    )
+    if begun is None:
+        return joined.withColumn("online_as_begun", F.lit(None).cast(_ONLINE))
+    as_begun = _online_as_begun(dated, begun, brokers, known_spans, kraft_clusters)
+    return joined.join(as_begun, DECISION, "left")
+
+
+def _online_as_begun(
+    dated: DataFrame, begun: DataFrame, brokers: DataFrame, known_spans: DataFrame, kraft_clusters: DataFrame
+) -> DataFrame:
+    """Elections of `with_earliest` whose kind no line tells, `begun` -> DECISION, `online_as_begun`: who was, and who
+    may have been, registered when the leader, or a follower, logged that the leader epoch begins.
+
+    That is a moment after the decision, if its node had not been frozen: so it accuses nobody.
+    """
+    is_dated = F.abs(F.unix_millis("begun_at") - F.unix_millis("at")) <= _BEGUN_MS
+    then = (
+        dated.where("strategy IS NULL AND succeeded AND earliest < at")
+        .join(begun, [*INCARNATION, "leader_epoch"])
+        .where(is_dated)
+        .withColumn("earliest", F.col("at"))
+    )
+    online = registered(then, brokers, known_spans, kraft_clusters)
+    return online.select(*DECISION, F.struct("certain", "possible").alias("online_as_begun"))
 
 
 def _plausible_replicas(
@@ -132,22 +174,33 @@ def _plausible_isrs(decisions: DataFrame, states: DataFrame, kraft_clusters: Dat
     an ISR before what it most likely was.
 
     Of one that failed the ISR before and after it. Of another one by ZooKeeper the last ISR that is known of the leader
-    epoch before: from there on only its leader changed it, which it logs; `isr_line` is a line that shows it.
+    epoch before: from there on only its leader changed it, which it logs; `isr_line` is a line that shows it. If nobody
+    led then, that of the one before it, which the lost leader left unless it was in sync alone
+    (`ReplicaStateMachine.removeReplicasFromIsr`).
     """
     lacking = decisions.where("isr_before IS NULL")
     failed = lacking.where("NOT succeeded").select(*DECISION)
     then = states_then(lacking.where("NOT succeeded"), states, supposes=True)
     of_failed = failed.join(then.select(*INCARNATION, "at", F.col("isr_before").alias("isr")), [*INCARNATION, "at"])
-    state = F.struct("isr", F.slice("evidence", 1, 1).alias("line"), "since")
-    last = states.groupBy(*INCARNATION, (F.col("leader_epoch") + 1).alias("decision")).agg(
-        F.max_by(state, "ordinal").alias("last")
+    state = F.struct("isr", F.slice("evidence", 1, 1).alias("line"), "since", "leader")
+    last = states.groupBy(*INCARNATION, "leader_epoch").agg(F.max_by(state, "ordinal").alias("last"))
+    elected = lacking.where("succeeded").join(kraft_clusters, "cluster", "left_anti")
+    was_led = elected.where("previous_leader IS NULL OR previous_leader >= 0").select(
+        *DECISION, (F.col("leader_epoch") - 1).alias("leader_epoch")
     )
-    elected = lacking.where("succeeded AND isr IS NOT NULL").join(kraft_clusters, "cluster", "left_anti")
+    was_lost = elected.where("previous_leader = -1").select(
+        *DECISION, F.explode(F.array(F.col("leader_epoch") - 1, F.col("leader_epoch") - 2)).alias("leader_epoch")
+    )
+    is_lost = (F.col("last.leader") >= 0) & F.col("of_lost") & (F.size("last.isr") > 1)
+    isr = F.when(is_lost, F.array_remove("last.isr", F.col("last.leader"))).otherwise(F.col("last.isr"))
     of_elected = (
-        elected.select(*DECISION)
-        .join(last, [*INCARNATION, "decision"])
+        was_led.withColumn("of_lost", F.lit(False))
+        .unionByName(was_lost.withColumn("of_lost", F.lit(True)))
+        .join(last, [*INCARNATION, "leader_epoch"])
         .where(F.col("last.since") <= F.col("at"))
-        .select(*DECISION, F.lit(True).alias("succeeded"), F.col("last.isr").alias("isr"), F.col("last.line"))
+        .groupBy(*DECISION)
+        .agg(F.max_by(F.struct(isr.alias("isr"), "last.line"), "leader_epoch").alias("last"))
+        .select(*DECISION, F.lit(True).alias("succeeded"), "last.isr", "last.line")
     )
     of_failed = of_failed.select(*DECISION, F.lit(False).alias("succeeded"), "isr", F.lit(None).cast(EVIDENCE))
     return of_elected.union(of_failed).toDF(*DECISION, "succeeded", "plausible_isr", "isr_line")

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from jobs.findings.decision_inputs import to_election_inputs
 from jobs.findings.lost_lines import with_refuted_input
+from jobs.findings.new_leader_epochs import to_new_leader_epochs
 from jobs.findings.other_decisions import (
     to_created_topics,
     to_rebalance_lines,
@@ -104,6 +105,7 @@ def to_verdicts(
     elections = with_clean_exit(elections, events, brokers).join(of_cluster, "cluster", "left")
     elections = elections.join(of_term, term, "left")
     before = [_zookeeper_before(release, releases) for release in (ASSIGNMENT_ORDER, ALGORITHMS)]
+    begun = _begun(events, topics, releases, facts)
     judged = with_state_inputs(printed, events, known_spans, facts, settings)
     judged = _with_facts(judged, of_cluster, facts.kraft_clusters, of_term)
     planning: dict[Callable[..., Any], Callable[[], DataFrame]] = {
@@ -120,17 +122,15 @@ def to_verdicts(
     with ThreadPoolExecutor(PLANNERS) as pool:
         planned = {judge: pool.submit(plan) for judge, plan in planning.items() if _may_judge(judge, facts.kinds)}
         known_by = to_election_inputs(
-            elections, states, seen, signs, topics, known_spans, events, settings, facts.kraft_clusters, *before
+            elections, states, seen, signs, topics, known_spans, events, settings, facts.kraft_clusters, begun, *before
         )
         inputs = checkpointed(with_refuted_input(_with_first_states(known_by, printed)))
         caused = to_caused_states(judged, inputs, seen, known_spans, facts.kraft_clusters)
-        by_release = {election_verdicts: inputs, state_verdicts: caused}
-        by_release |= {judge: rows.result() for judge, rows in planned.items()}
-    return (
-        _by_release(by_release, releases)
-        .unionByName(map_rows(_terms(controllers), controller_verdicts, VERDICTS.schema))
-        .unionByName(map_rows(_registrations(brokers, facts, takeovers), broker_verdicts, VERDICTS.schema))
-    )
+        others = {judge: rows.result() for judge, rows in planned.items()}
+        by_release = {election_verdicts: _in_order(inputs), state_verdicts: caused, **others}
+    of_controllers = map_rows(_terms(controllers), controller_verdicts, VERDICTS.schema)
+    of_brokers = map_rows(_registrations(brokers, facts, takeovers), broker_verdicts, VERDICTS.schema)
+    return _by_release(by_release, releases).unionByName(of_controllers).unionByName(of_brokers)
 
 
 def _may_judge(judge: Callable[..., Any], kinds: EvidenceKinds) -> bool:
@@ -175,6 +175,21 @@ def _with_first_states(elections: DataFrame, states: DataFrame) -> DataFrame:
             "lists_live": F.col("lists_live") & ~is_undated,
         }
     ).drop("is_undated")
+
+
+def _begun(events: DataFrame, topics: DataFrame, releases: Releases, facts: ClusterFacts) -> DataFrame | None:
+    """EVENTS, TOPIC_TIMELINE -> INCARNATION, leader_epoch, `begun_at`: when nodes log that leader epochs begin. None if
+    no cluster needs it: KRaft's, and ZooKeeper's with their requests, log the decisions themselves."""
+    dated = _with_all_writes(releases, facts)
+    if not {*releases} - {*dated}:
+        return None
+    lines = to_new_leader_epochs(events.where(~F.col("cluster").isin(*dated)), facts.kinds)
+    return with_incarnation(lines, topics).groupBy(*INCARNATION, "leader_epoch").agg(F.min("at").alias("begun_at"))
+
+
+def _in_order(elections: DataFrame) -> DataFrame:
+    """Elections of one incarnation together, in order of time."""
+    return elections.repartition(*INCARNATION).sortWithinPartitions(*INCARNATION, "at", "leader_epoch")
 
 
 def _by_release(judged: Mapping[Callable[..., Any], DataFrame], releases: Releases) -> DataFrame:

@@ -6,7 +6,8 @@ else it is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from schemas.kafka_values import NO_LEADER, UNCLEAN_SWITCH
@@ -21,7 +22,7 @@ from udfs.kafka.kraft_partition import (
     RequestedChange,
     apply_change,
 )
-from udfs.kafka.plausible_choices import Outcome, check_choice, in_words
+from udfs.kafka.plausible_choices import Outcome, check_choice, in_words, online_sets
 from udfs.kafka.plausible_inputs import plausible_rows
 from udfs.kafka.releases import ProtocolVersion, Release, has_algorithm, unclean_by_request
 from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
@@ -40,6 +41,8 @@ JUST_ALLOWED = "unclean_election_enabled"
 """Trigger, in ELECTIONS, of elections that follow as unclean ones are allowed."""
 ASSIGNMENT_ORDER = Release(0, 10)
 """From here on no election goes by the order in which the ISR is stored."""
+MOST_ISRS = 8
+"""Most ISRs that an election may have left for the next one to be judged by them."""
 _ASSIGNMENTS = ("replicas", "replicas_before", "target_replicas")
 _KINDS = (ElectionKind.ONLINE, ElectionKind.PREFERRED, ElectionKind.UNCLEAN)
 _RESTARTED = "unclean_shutdown"
@@ -58,7 +61,8 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
     row = {**row, **{name: row.get(name) or None for name in _ASSIGNMENTS}}
     strategy = None if is_kraft else _strategy(row)
     rule = "kraft_election" if is_kraft else _RULES.get(strategy or "", "zk_election")
-    logged: Outcome = (row["leader"], tuple(row["isr"] or ())) if row["succeeded"] else None
+    isr = None if row["isr"] is None else tuple(row["isr"])
+    logged: Outcome = (row["leader"], isr) if row["succeeded"] else None
     by_isr_order = not is_kraft and release < ASSIGNMENT_ORDER
     rows, missing = plausible_rows({**row, "strategy": strategy}, is_kraft=is_kraft, by_isr_order=by_isr_order)
     if not is_kraft and strategy is None and not row["succeeded"]:
@@ -82,7 +86,38 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
         for plausible in rows
     ]
     judgement = _agreed(judgements, missing)
-    return _verdict(rule, judgement, row if is_kraft else {**row, "strategy": strategy})
+    return _verdict(rule, judgement, row if is_kraft else {**row, "strategy": strategy}, rows)
+
+
+def isrs_left(row: Row, release: Release) -> list[list[int]]:
+    """The ISRs that a ZooKeeper controller's election may have left of which no line prints the ISR, if it was right:
+    by each that it may have had before, each strategy and each set of brokers that may have been online.
+
+    None if the ISR is known, nobody was elected, or there are more than MOST_ISRS.
+    """
+    if not row["succeeded"] or row["isr"] is not None or not has_algorithm(release, kraft=False):
+        return []
+    isrs: set[tuple[int, ...]] = set()
+    for plausible in plausible_rows({**row, "strategy": _strategy(row)}, is_kraft=False)[0]:
+        leader, before = row["leader"], plausible["isr_before"]
+        online = list(online_sets(plausible["certainly_online"], plausible["possibly_online"]))
+        strategies = [plausible["strategy"]] if plausible["strategy"] else _possible_strategies(plausible)
+        for strategy, alive, allowed in product(strategies, online, {False, row["unclean_enabled"] is not False}):
+            outcome = _zk(_as_strategy(plausible, strategy), release, alive, allowed)
+            if outcome is not None and outcome[0] == leader and outcome[1] is not None:
+                isrs.add(tuple(sorted(outcome[1])))
+        if leader == row["previous_leader"]:  # it may be that a replica was taken out
+            gone = {*before} - {leader} - {*plausible["certainly_online"]}
+            isrs |= {tuple(broker for broker in sorted(before) if broker != replica) for replica in gone}
+    return [list(isr) for isr in sorted(isrs)] if len(isrs) <= MOST_ISRS else []
+
+
+def _possible_strategies(row: Row) -> list[str]:
+    """Strategies by which a leader may have been elected: a reassignment elects one if the leader before is not to stay
+    (`KafkaController.moveReassignedPartitionLeaderIfRequired`)."""
+    stays = row["previous_leader"] in row["replicas"] and len(row.get("plausible_replicas") or ()) <= 1
+    refresh = [] if row["previous_leader"] is None else [EPOCH_REFRESH]
+    return [*(strategy for strategy in Strategy if strategy != Strategy.REASSIGN or not stays), *refresh]
 
 
 def _strategy(row: Row) -> str | None:
@@ -110,7 +145,8 @@ def _agreed(judgements: list[Judgement], missing: tuple[str, ...]) -> Judgement:
     first = judgements[0]
     if not missing or verdicts == {HOLDS}:
         return first
-    expected = " or ".join(dict.fromkeys(judgement.expected for judgement in judgements if judgement.expected))
+    choices = (choice for judgement in judgements for choice in judgement.expected.split(" or ") if choice)
+    expected = " or ".join(dict.fromkeys(choices))
     lacking = next((j.missing for j in judgements if j.verdict == UNKNOWN), ()) if UNKNOWN in verdicts else ()
     return Judgement(UNKNOWN, expected, first.actual, tuple(dict.fromkeys((*missing, *lacking))))
 
@@ -181,7 +217,8 @@ def _judge(
     if is_kraft:
         kinds: list[str] = [kind for kind in _KINDS if is_allowed or kind != ElectionKind.UNCLEAN]
     else:
-        kinds = [row["strategy"]] if row["strategy"] else [*Strategy, EPOCH_REFRESH]
+        stays = [] if row["previous_leader"] is None else [EPOCH_REFRESH]
+        kinds = [row["strategy"]] if row["strategy"] else [*Strategy, *stays]
     judgements = [judged_as(kind) for kind in kinds]
     holding = next((judgement for judgement in judgements if judgement.verdict == HOLDS), None)
     if holding or len(kinds) == 1 or is_kraft:
@@ -192,10 +229,12 @@ def _judge(
 
 def _as_strategy(row: Row, strategy: str) -> Row:
     """A ZooKeeper controller's decision, taken for one of that strategy. If the controller's own line does not say it,
-    those who left the ISR in a controlled shutdown are those who shut down."""
+    those who left the ISR in a controlled shutdown are those who shut down; where nobody knows who left, the leader
+    before."""
     if row["strategy"] is not None or strategy != Strategy.CONTROLLED_SHUTDOWN:
         return {**row, "strategy": strategy}
-    gone = [broker for broker in row["isr_before"] if broker not in (row["isr"] or ())]
+    stayed = row["isr"]
+    gone = [b for b in row["isr_before"] if (b == row["previous_leader"] if stayed is None else b not in stayed)]
     return {**row, "strategy": strategy, "shutting_down": sorted({*row["shutting_down"], *gone})}
 
 
@@ -283,7 +322,7 @@ def _reassignments(row: Row) -> Iterator[RequestedChange]:
         yield RequestedChange(replicas=new, adding=added)
 
 
-def _verdict(rule: str, judgement: Judgement, row: Row | None = None) -> Verdict:
-    """A verdict; of a `row` its inputs stand in the explanation."""
+def _verdict(rule: str, judgement: Judgement, row: Row | None = None, plausible: Sequence[Row] = ()) -> Verdict:
+    """A verdict; of a `row` its inputs stand in the explanation, as they are logged or `plausible`."""
     verdict = verdict_of(Finding(rule, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing))
-    return verdict if row is None else in_one_sentence(verdict, row)
+    return verdict if row is None else in_one_sentence(verdict, row, plausible)

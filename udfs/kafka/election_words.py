@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,9 @@ _BY = {
 }
 _IN_ORDER = (Strategy.OFFLINE, Strategy.REASSIGN, Strategy.CONTROLLED_SHUTDOWN, None)
 """Elections that try one replica after the other; null: of KRaft, or of a strategy that no line tells."""
-_ONE_LEADER = re.compile(r"leader (\d+), ISR \[[\d, ]*\]")
+_ONE_LEADER = re.compile(r"leader (\d+)(?:, ISR \[[\d, ]*\])?")
+MOST_NAMED = 3
+"""Most values of an input that an explanation names."""
 _BY_UNKNOWN = "none of the elections, nor a new epoch of the same leader, may decide otherwise"
 _BY_KRAFT = "the leader stays if it may lead; else the first replica that may lead and is in the ISR leads"
 _BY_ELR = (
@@ -34,12 +36,16 @@ _BY_ELR = (
 """Of partitions with eligible leader replicas (KIP-966)."""
 
 
-def in_one_sentence(verdict: Verdict, row: Row) -> Verdict:
-    """The verdict with an explanation that has the election's inputs, the rule, what follows and what was logged."""
+def in_one_sentence(verdict: Verdict, row: Row, plausible: Sequence[Row] = ()) -> Verdict:
+    """The verdict with an explanation that has the election's inputs, the rule, what follows and what was logged.
+    `plausible`: the election with each value that inputs which no line prints may have had."""
+    worked_out = {name: _distinct(name, plausible) for name in ("replicas", "isr_before") if row[name] is None}
+    row = {**row, **{name: values[0] for name, values in worked_out.items() if len(values) == 1}}
     by_strategy = _BY.get(row.get("strategy") or "", _BY_UNKNOWN)
     by_kraft = _BY_ELR if row.get("elr_before") or row.get("last_known_before") else _BY_KRAFT
     rule = by_kraft if verdict.rule == "kraft_election" else by_strategy
-    text = f"{_inputs(row)}: {rule}{_passed_over(verdict, row)}. So {_expected(verdict)}; the log has {verdict.actual}."
+    by_rule = f"{_inputs(row, worked_out)}: {rule}{_passed_over(verdict, row)}"
+    text = f"{by_rule}. So {_expected(verdict)}; the log has {verdict.actual}."
     if verdict.verdict == UNKNOWN:
         text += f" It cannot be judged without {lacking(verdict.missing)}."
     return replace(verdict, explanation=text)
@@ -74,11 +80,23 @@ def _why_not(broker: int, row: Row) -> str | None:
     return None
 
 
-def _inputs(row: Row) -> str:
+def _distinct(name: str, rows: Sequence[Row]) -> list[list[int]]:
+    """The different lists that rows have, in their order."""
+    return [list(brokers) for brokers in dict.fromkeys(tuple(row[name]) for row in rows if row[name] is not None)]
+
+
+def _worked_out(name: str, row: Row, worked_out: Mapping[str, list[list[int]]]) -> str:
+    """`[2, 4]`, as a line prints it, or `[2, 4] or [2] (worked out)`."""
+    values = worked_out.get(name, ())
+    return f"{' or '.join(map(str, values))} (worked out)" if 0 < len(values) <= MOST_NAMED else _ids(row[name])
+
+
+def _inputs(row: Row, worked_out: Mapping[str, list[list[int]]]) -> str:
     """`Assignment [2, 4, 1], ISR [2, 4], leader 2, alive [1, 4]`."""
     before = row["previous_leader"]
     leader = "leader unknown" if before is None else "no leader" if before < 0 else f"leader {before}"
-    parts = [f"Assignment {_ids(row['replicas'])}", f"ISR {_ids(row['isr_before'])}"]
+    parts = [f"Assignment {_worked_out('replicas', row, worked_out)}"]
+    parts.append(f"ISR {_worked_out('isr_before', row, worked_out)}")
     lists = {"ELR": row.get("elr_before"), "last known ELR": row.get("last_known_before")}
     parts += [*(f"{name} {_ids(brokers)}" for name, brokers in lists.items() if brokers), leader]
     alive = row["live_brokers"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, permutations, product
+from itertools import combinations, permutations
 from typing import Any
 
 from schemas.kafka_values import NO_LEADER
@@ -25,37 +25,43 @@ def plausible_rows(row: Row, *, is_kraft: bool, by_isr_order: bool = False) -> t
     """
     if row["strategy"] == "new":  # a new partition has no ISR yet
         row = {**row, "isr_before": []}
-    by_input: dict[str, list[Inputs]] = {}
+    rows: list[Inputs] = [dict(row)]
+    names: list[str] = []
     lacks_assignment = row["replicas"] is None or (is_kraft and row["replicas_before"] is None)
     if lacks_assignment and _needs_assignment(row, is_kraft=is_kraft):
-        by_input["replicas"] = list(_assignments(row, is_kraft=is_kraft))
+        names += [
+            name for name in ("replicas", "replicas_before") if row[name] is None and (is_kraft or name == "replicas")
+        ]
+        rows = [row | inputs for row in rows for inputs in _assignments(row, is_kraft=is_kraft)]
     if row["isr_before"] is None:
-        isrs = [] if is_kraft else list(_isrs_before(row))
+        names.append("isr_before")
+        isrs = [] if is_kraft else [(row, isr) for row in rows for isr in _isrs_before(row)]
         if by_isr_order and row["strategy"] == Strategy.CONTROLLED_SHUTDOWN:
-            isrs = [order for isr in isrs for order in _orders(isr, row.get("isr_order"))]
-        by_input["isr_before"] = [{"isr_before": isr} for isr in isrs]
+            isrs = [(row, order) for row, isr in isrs for order in _orders(isr, row.get("isr_order"))]
+        rows = [row | {"isr_before": isr} for row, isr in isrs]
     elif by_isr_order and row["strategy"] in (None, Strategy.OFFLINE, Strategy.CONTROLLED_SHUTDOWN):
         order = row.get("isr_order")
         is_whole = order is not None and sorted(order) == sorted(row["isr_before"])
         orders = list(_orders(row["isr_before"], order if is_whole else None))
-        row = {**row, "isr_before": orders[0]}
-        if len(orders) > 1:
-            by_input["isr_order"] = [{"isr_before": order} for order in orders]
+        names += ["isr_order"] if len(orders) > 1 else []
+        rows = [row | {"isr_before": order} for row in rows for order in orders]
     if is_kraft and row["previous_leader"] is None:
-        by_input["previous_leader"] = []
+        names.append("previous_leader")
+        rows = []
     if row["live_brokers"] is None and not _keeps_leader(row, is_kraft=is_kraft):
-        by_input["live_brokers"] = list(_live_brokers(row))
-    if not by_input:
-        return (row,), ()
-    lacking = [
-        name for name in ("replicas", "replicas_before") if row[name] is None and (is_kraft or name == "replicas")
-    ]
-    names = tuple(n for name in by_input for n in (lacking if name == "replicas" else [name]))
-    rows = [
-        dict(row) | {name: value for inputs in combination for name, value in inputs.items()}
-        for combination in product(*by_input.values())
-    ]
-    return rows if len(rows) <= MOST else (), names
+        names.append("live_brokers")
+        rows = [row | inputs for row in rows for inputs in _live_brokers(row)] if len(rows) <= MOST else []
+    return rows if len(rows) <= MOST else (), tuple(names)
+
+
+def online_as_begun(row: Row) -> Inputs | None:
+    """An election of which nothing tells when it was decided, with the brokers that were online when its leader epoch
+    began; None if that is unknown, too."""
+    online = row.get("online_as_begun")
+    if online is None:
+        return None
+    certain, possible = online["certain"], online["possible"]
+    return {**row, "live_brokers": possible, "certainly_online": certain, "possibly_online": possible}
 
 
 def _needs_assignment(row: Row, *, is_kraft: bool) -> bool:
@@ -108,15 +114,17 @@ def _isrs_before(row: Row) -> Iterator[list[int]]:
     An election leaves the ISR as it is, or takes out those who are not alive; a single member may have been elected
     from outside, unless lines tell that it was in the ISR (`unclean`). A replica that was taken out was in it. Of one
     that failed nothing is known of the ISR, but that its members are replicas. Where the strategy is unknown it is the
-    one that the leader before had last (`plausible_isr`), else any with that leader.
+    one that the leader before had last (`plausible_isr`), or one of those that the election before left
+    (`isrs_left_before`), else any with that leader.
     """
     isr, previous, strategy = row["isr"], row["previous_leader"], row["strategy"]
+    known, left = row.get("plausible_isr"), row.get("isrs_left_before") or ()
+    is_known = known is not None and (known or not row["succeeded"])
+    shown = [list(known or ())] if is_known else [list(some) for some in left]
     if not row["succeeded"]:
-        known, replicas = row.get("plausible_isr"), row["replicas"] or ()
-        yield from [list(known)] if known is not None else (list(some) for some in _subsets(replicas) if some)
-    if row["succeeded"] and isr is not None and strategy is None:
-        known = row.get("plausible_isr")
-        yield from [list(known)] if known else _isrs_with(row["previous_leader"], row)
+        yield from shown or (list(some) for some in _subsets(row["replicas"] or ()) if some)
+    elif isr is None or strategy is None:
+        yield from shown or _isrs_with(previous, row)
     if isr is None or previous is None or strategy is None:
         return
     members = [*isr, *([previous] if previous >= 0 and previous not in isr else [])]
@@ -135,8 +143,13 @@ def _isrs_before(row: Row) -> Iterator[list[int]]:
 
 def _isrs_with(leader: int | None, row: Row) -> Iterator[list[int]]:
     """ISRs that a leader (-1 none, None unknown) may have had before another ISR was written: any with that one's
-    members and, if only one is left, which may have been elected uncleanly, any without it."""
+    members and, if only one is left, which may have been elected uncleanly, any without it. If that ISR is unknown any
+    of a leader that stays; of another one too much is unknown."""
     isr = row["isr"]
+    if isr is None:
+        stays = leader == row["leader"]
+        yield from (sorted(some) for some in _subsets(row["replicas"] or ()) if stays and leader in some)
+        return
     others = [replica for replica in row["replicas"] or () if replica not in isr]
     was_in_sync = {leader} - {None, NO_LEADER}
     for stayed in [isr] if len(isr) > 1 or row.get("unclean") is False else [isr, ()]:

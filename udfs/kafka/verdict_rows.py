@@ -23,8 +23,10 @@ from udfs.kafka.deletion_verdicts import judge_deletion
 from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.failover_verdicts import judge_failover
 from udfs.kafka.gauge_verdicts import judge_gauge
+from udfs.kafka.isrs_left import LeftIsrs, left_by, with_isrs_left
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
 from udfs.kafka.message_verdicts import judge_messages
+from udfs.kafka.plausible_inputs import online_as_begun
 from udfs.kafka.proof_lines import ELECTION, proof_lines
 from udfs.kafka.reassignment_steps import judge_steps
 from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment, may_show_end
@@ -50,24 +52,35 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
-    """Elections, with their inputs (see `judge_election`) and `shows_elr`, against the algorithm of their release."""
-    for row in elections:
-        if row["cluster"] not in releases:
-            continue
-        release, ever_kraft = releases[row["cluster"]]
-        is_kraft = ever_kraft and ran_kraft(row, row["at"])
+    """Elections in order of time, those of one incarnation together, with their inputs (see `judge_election`) and
+    `shows_elr`, against the algorithm of their release."""
+    for (name, *_), incarnation in groupby(elections, key=itemgetter(*INCARNATION)):
+        if name in releases:
+            yield from _of_incarnation(incarnation, *releases[name])
+
+
+def _of_incarnation(elections: Iterable[VerdictRow], release: str, ever_kraft: bool) -> Iterator[VerdictRow]:
+    """Elections of one incarnation of a partition."""
+    left: LeftIsrs | None = None
+    for election in elections:
+        is_kraft = ever_kraft and ran_kraft(election, election["at"])
         if is_kraft is None:
             continue
+        row = election if is_kraft else with_isrs_left(election, left)
         proven = _with_fewest_lines(row)
         possible = _possible_releases(row, release, kraft=is_kraft)
         verdict = by_any(possible, partial(_judged_election, row, is_kraft))
+        if verdict.verdict == UNKNOWN and (as_begun := online_as_begun(row)) is not None:
+            excused = by_any(possible, partial(_judged_election, as_begun, is_kraft))
+            row, verdict = (as_begun, excused) if excused.verdict == HOLDS else (row, verdict)
+        left = None if is_kraft else left_by({**row, "evidence": proven["evidence"]}, verdict, possible[0], left)
         if row["succeeded"]:
             decision = f"leader epoch {row['leader_epoch']}"
         else:
             decision = f"failed at {_EPOCH + timedelta(microseconds=row['at']):%F %H:%M:%S.%f}"
         yield _verdict_row(proven, verdict, f"{_incarnation(row)} {decision}", row["at"])
-        if not is_kraft and (left := judge_shutdown(row)) is not None:
-            yield _verdict_row(proven, left, f"{_incarnation(row)} {decision}", row["at"])
+        if not is_kraft and (shutdown := judge_shutdown(row)) is not None:
+            yield _verdict_row(proven, shutdown, f"{_incarnation(row)} {decision}", row["at"])
 
 
 def _judged_election(row: VerdictRow, is_kraft: bool, release: Release) -> Verdict:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.broker_signs import clusters_in_other_doubt, to_broker_signs, with_doubts
+from jobs.findings.clean_by_settings import with_clean_by_settings
 from jobs.findings.controller_activity import to_controller_activity
 from jobs.findings.elections import to_elections
 from jobs.findings.gauges import (
@@ -51,8 +52,8 @@ from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.controllers import to_logged_terms
-from jobs.timelines.kafka_releases import releases, to_term_releases
-from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_controller_runs, to_known_spans, within_terms
+from jobs.timelines.kafka_releases import to_term_releases
+from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_controller_runs, within_terms
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
 from jobs.timelines.row_streams import ROWS_PER_BATCH, no_rows
 from jobs.timelines.topics import to_topic_timeline
@@ -294,20 +295,22 @@ def write_findings(work: Work) -> None:
 def _elections_with_latency(work: Work, lately: DataFrame, failed_dirs: DataFrame) -> DataFrame:
     """Elections of the topics in scope. `lately`: stops that last into a window."""
     states, topics = work.table("partition_timeline"), work.table("topic_timeline")
-    spans, kinds = _known_spans(work, CONTROLLER_LOGS, "node_id"), work.inputs.kinds
+    spans, kinds = work.known_spans(CONTROLLER_LOGS, "node_id"), work.inputs.kinds
     overtaken, starts = None, work.leader_epoch_starts
     if starts is not None:  # else each state is in a line
         brokers, controllers = work.table("broker_timeline"), work.table("controller_timeline")
-        overtaken = to_overtaken(brokers, controllers, _known_spans(work, SERVER_LOGS, "node_id"))
+        overtaken = to_overtaken(brokers, controllers, work.known_spans(SERVER_LOGS, "node_id"))
     elections = to_elections(states, work.events, topics, spans, kinds, starts, overtaken)
-    return with_latency(elections, lately, failed_dirs, topics, _known_spans(work, CLUSTER_LOGS))
+    of_cluster, clusters = work.known_spans(CONTROLLER_LOGS), work.clusters_without_requests
+    elections = with_clean_by_settings(elections, work.events, of_cluster, work.config_changes, clusters)
+    return with_latency(elections, lately, failed_dirs, topics, work.known_spans(CLUSTER_LOGS))
 
 
 def _outages_with_causes(work: Work, stops: DataFrame, lately: DataFrame) -> DataFrame:
     """Outages of all topics, of those in scope rebuilt: a cause may be known only later. `lately`: stops that last into
     a window."""
     led = with_until(work.led_states, work.table("topic_timeline"))
-    spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
+    spans, lives = work.known_spans(CLUSTER_LOGS), work.inputs.life_starts
     brokers = work.table("broker_timeline")
     controllers = work.table("controller_timeline")
     takeovers, last_brokers = checkpointed(to_takeovers(stops, controllers)), to_last_brokers(brokers, controllers)
@@ -319,18 +322,12 @@ def _outages_with_causes(work: Work, stops: DataFrame, lately: DataFrame) -> Dat
     return with_causes(outages, lately, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers, runs)
 
 
-def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:
-    """See `to_known_spans`; of whole clusters."""
-    facts, tolerance = work.inputs.facts, work.settings.coverage_tolerance
-    return to_known_spans(facts.coverage, kinds, tolerance, "cluster", *by, holes=facts.holes)
-
-
 # ---- replay ---------------------------------------------------------------------------------------------------------
 def write_verdicts(work: Work) -> None:
     """Whether each decision matches Kafka's algorithm."""
     shows_elr = showing_elr(work.whole("partition_timeline"))
     work = _with_changed_elr(work, shows_elr)
-    by_cluster = releases(work.table("log_files"), work.inputs.events, work.settings.kafka_versions)
+    by_cluster = work.releases
     terms, brokers = work.table("controller_timeline"), work.table("broker_timeline")
     # whatever topics are in scope, all of them show whether a broker was there
     all_states = work.whole("partition_timeline") if work.scope.topics else work.table("partition_timeline")
@@ -342,7 +339,7 @@ def write_verdicts(work: Work) -> None:
     elections, states, reassignments, outages, topics = map(work.table, names)
     elections = with_default_switch(elections, work.config_changes)
     all_topics = work.whole("topic_timeline")
-    logged_terms, spans = terms, _known_spans(work, CONTROLLER_LOGS)
+    logged_terms, spans = terms, work.known_spans(CONTROLLER_LOGS)
     of_kraft = [cluster for cluster, (_, is_kraft) in by_cluster.items() if is_kraft]
     if len(of_kraft) < len(by_cluster):
         logged_terms = checkpointed(to_logged_terms(terms, work.inputs.events))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from jobs.findings.clean_by_settings import clusters_without_requests
 from jobs.findings.config_changes import SETTING_EVENTS, to_config_changes
 from jobs.nightly.incremental import BY_TOPIC, Scope
 from jobs.nightly.inputs import DerivationInputs
@@ -17,6 +18,8 @@ from jobs.nightly.windows import BEGINS, since_horizon
 from jobs.session import checkpointed, compiling, held
 from jobs.settings import Settings
 from jobs.timelines.epoch_bounds import COMPLETED
+from jobs.timelines.kafka_releases import releases
+from jobs.timelines.known_spans import to_known_spans
 from jobs.timelines.leader_epoch_starts import to_leader_epoch_starts, with_leader_epoch_starts
 from jobs.timelines.leader_lines import NO_LEADER_SENT
 from jobs.timelines.observations import EPOCH_STARTED
@@ -111,6 +114,23 @@ class Work:
         )
         starts = checkpointed(rows)
         return None if starts.isEmpty() else starts
+
+    @cached_property
+    def releases(self) -> dict[str, tuple[str, bool]]:
+        """See `releases`."""
+        return releases(self.table("log_files"), self.inputs.events, self.settings.kafka_versions)
+
+    @cached_property
+    def clusters_without_requests(self) -> list[str]:
+        """See `clusters_without_requests`; of others nobody asks which releases they ran."""
+        facts = self.inputs.facts
+        has_any = any(kinds.zookeeper and not kinds.is_traced for kinds in facts.kinds_by_cluster.values())
+        return clusters_without_requests(self.releases, facts) if has_any else []
+
+    def known_spans(self, kinds: tuple[str, ...], *by: str) -> DataFrame:
+        """See `to_known_spans`; of whole clusters."""
+        facts, tolerance = self.inputs.facts, self.settings.coverage_tolerance
+        return to_known_spans(facts.coverage, kinds, tolerance, "cluster", *by, holes=facts.holes)
 
     @property
     def led_states(self) -> DataFrame:

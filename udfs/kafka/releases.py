@@ -223,6 +223,10 @@ def has_algorithm(release: Release, *, kraft: bool) -> bool:
         return False
 
 
+UNCLEAN_ON_REQUEST = Release(2, 4)
+"""From here on an administrator can ask for an unclean election, whatever the setting (KIP-460)."""
+
+
 def unclean_by_request(release: Release, strategy: str | None, trigger: str | None, *, kraft: bool) -> bool | None:
     """Whether an administrator asked for an unclean election, which needs no setting (KIP-460, 2.4 on); None unknown.
 
@@ -231,6 +235,6 @@ def unclean_by_request(release: Release, strategy: str | None, trigger: str | No
     """
     if kraft:
         return None
-    if release < Release(2, 4) or strategy not in (None, "offline"):
+    if release < UNCLEAN_ON_REQUEST or strategy not in (None, "offline"):
         return False
     return None if trigger is None else trigger == "admin" and strategy == "offline"

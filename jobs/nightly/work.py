@@ -109,6 +109,7 @@ class Work:
             self.events,
             incarnations,
             self.states,
+            with_requests=self._has_unwritten_states,
             with_completed=have([COMPLETED]),
             with_unled=have([NO_LEADER_SENT]),
         )
@@ -123,9 +124,13 @@ class Work:
     @cached_property
     def clusters_without_requests(self) -> list[str]:
         """See `clusters_without_requests`; of others nobody asks which releases they ran."""
-        facts = self.inputs.facts
-        has_any = any(kinds.zookeeper and not kinds.is_traced for kinds in facts.kinds_by_cluster.values())
-        return clusters_without_requests(self.releases, facts) if has_any else []
+        return clusters_without_requests(self.releases, self.inputs.facts) if self._has_unwritten_states else []
+
+    @property
+    def _has_unwritten_states(self) -> bool:
+        """Whether any cluster with ZooKeeper does not log its requests (TRACE), which have each state."""
+        by_cluster = self.inputs.facts.kinds_by_cluster.values()
+        return any(kinds.zookeeper and not kinds.is_traced for kinds in by_cluster)
 
     def known_spans(self, kinds: tuple[str, ...], *by: str) -> DataFrame:
         """See `to_known_spans`; of whole clusters."""

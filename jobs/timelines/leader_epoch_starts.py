@@ -34,6 +34,7 @@ def to_leader_epoch_starts(
     incarnations: DataFrame,
     states: DataFrame,
     *,
+    with_requests: bool = True,
     with_completed: bool = False,
     with_unled: bool = False,
 ) -> DataFrame:
@@ -44,7 +45,8 @@ def to_leader_epoch_starts(
     `since` is the first such line; it and the leader's own first one are the evidence. A broker that starts again logs
     the leader epoch once more. One of which lines name two leaders is left out: they contradict each other.
     `is_elected`: also a controller's line shows that it came right then, or that of a follower which had known an
-    earlier one. `with_completed`: those of `_completed` are among them; `with_unled`: those without a leader.
+    earlier one. `with_requests`, `with_completed`: those of `_by_requests`, and of `_completed`, are among
+    them; `with_unled`: of the former those without a leader, too.
     """
     leader, line = F.col("node_id").alias("leader"), line_as_evidence().alias("evidence")
     own = events.where(is_begin()).select("cluster", "topic", "partition", "at", "leader_epoch", leader, line)
@@ -54,21 +56,21 @@ def to_leader_epoch_starts(
     begun = with_history(own, incarnations).select(
         *names, F.lit(False).alias("is_elected"), F.lit(True).alias("is_own")
     )
-    of_others = _by_requests(events, incarnations, with_unled=with_unled)
-    if with_completed:
-        of_others = of_others.unionByName(_completed(events, incarnations))
+    of_others = [_by_requests(events, incarnations, with_unled=with_unled)] if with_requests else []
+    of_others += [_completed(events, incarnations)] if with_completed else []
     is_elected = F.col("leader") >= 0
-    begun = begun.unionByName(of_others.withColumns({"is_elected": is_elected, "is_own": F.lit(False)}))
+    for lines in of_others:
+        begun = begun.unionByName(lines.withColumns({"is_elected": is_elected, "is_own": F.lit(False)}))
     by_time = F.struct("at", "evidence")
     own_line = F.min_by("evidence", F.when(F.col("is_own"), by_time))
-    lines = F.concat(F.coalesce(own_line, F.array().cast(EVIDENCE)), F.min_by("evidence", by_time))
+    evidence = F.concat(F.coalesce(own_line, F.array().cast(EVIDENCE)), F.min_by("evidence", by_time))
     starts = (
         begun.groupBy(*of_epoch)
         .agg(
             F.min("leader").alias("leader"),
             F.max("leader").alias("greatest"),
             F.min("at").alias("since"),
-            F.array_distinct(lines).alias("evidence"),
+            F.array_distinct(evidence).alias("evidence"),
             F.max("is_elected").alias("is_elected"),
         )
         .where("leader = greatest")

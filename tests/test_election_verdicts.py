@@ -103,6 +103,14 @@ CASES: dict[str, tuple[str, dict[str, Any], str, tuple[str, ...]]] = {
     "a line that prints no replicas tells no assignment": (
         "2.4", {"strategy": "preferred", "isr_before": [1, 2], "isr": [1, 2], "replicas": []}, "unknown", ("replicas",)
     ),
+    "nor do lines around that print none": (
+        "2.4",
+        {
+            "strategy": "preferred", "isr_before": [1, 2], "isr": [1, 2], "replicas": None,
+            "plausible_replicas": [[], [2, 1, 3]],
+        },
+        "holds", (),
+    ),
     "nor that there is no target": (
         "2.2", {"strategy": "reassign", "isr_before": [1, 2], "isr": [1, 2], "replicas": None, "target_replicas": []},
         "unknown", ("replicas",),

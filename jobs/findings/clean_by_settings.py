@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.findings.switches import DECISION, with_default_switch, with_topic_switch
+from jobs.findings.switches import with_default_switch, with_topic_switch
 from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.topics import INCARNATION
 from udfs.kafka.releases import UNCLEAN_ON_REQUEST, possible_releases
@@ -36,18 +36,18 @@ def with_clean_by_settings(
     if not clusters:
         return elections
     is_open = F.col("cluster").isin(*clusters) & F.expr("succeeded AND unclean IS NULL")
-    undecided = elections.where(is_open).withColumn("decision", F.col("leader_epoch")).select(*DECISION)
-
-    def disabled(later: str) -> DataFrame:
-        moved = undecided.withColumn("at", F.col("at") + F.expr(later))
-        known = with_topic_switch(with_default_switch(moved, config_changes), events, known_spans)
-        return known.where("NOT topic_switch").withColumn("at", F.col("at") - F.expr(later)).select(*DECISION)
-
-    clean = disabled("INTERVAL 0 SECONDS").join(disabled(SETTLED), DECISION, "left_semi")
-    clean = clean.select(*INCARNATION, "at", F.col("decision").alias("leader_epoch"), F.lit(False).alias("is_unclean"))
+    undecided = elections.where(is_open).select(*INCARNATION, F.col("at").alias("elected_at"), "leader_epoch")
+    times = F.array(F.col("elected_at"), F.col("elected_at") + F.expr(SETTLED))
+    asked = with_default_switch(undecided.withColumn("at", F.explode(times)), config_changes)
+    may_be_allowed = F.coalesce("topic_switch", F.lit(True))
+    clean = (
+        with_topic_switch(asked, events, known_spans)
+        .groupBy(*INCARNATION, F.col("elected_at").alias("at"), "leader_epoch")
+        .agg(F.max(may_be_allowed).alias("may_be_unclean"))
+    )
     return (
         elections.join(clean, [*INCARNATION, "at", "leader_epoch"], "left")
-        .withColumn("unclean", F.coalesce("unclean", "is_unclean"))
+        .withColumn("unclean", F.coalesce("unclean", F.when(~F.col("may_be_unclean"), F.lit(False))))
         .select(*elections.columns)
     )
 
@@ -55,11 +55,17 @@ def with_clean_by_settings(
 def clusters_without_requests(releases: Mapping[str, tuple[str, bool]], facts: ClusterFacts) -> list[str]:
     """Clusters with ZooKeeper whose logs do not have each state, of releases by which nobody can ask for an unclean
     election."""
-    kinds = facts.kinds_by_cluster
+    written = clusters_with_all_writes(releases, facts)
     return [
         name
-        for name, (text, is_kraft) in sorted(releases.items())
-        if not is_kraft
-        and not kinds.get(name, facts.kinds).is_traced
-        and max(possible_releases(text, kraft=False)) < UNCLEAN_ON_REQUEST
+        for name, (text, _) in sorted(releases.items())
+        if name not in written and max(possible_releases(text, kraft=False)) < UNCLEAN_ON_REQUEST
+    ]
+
+
+def clusters_with_all_writes(releases: Mapping[str, tuple[str, bool]], facts: ClusterFacts) -> list[str]:
+    """Clusters whose logs have each state that a controller writes: KRaft's, and ZooKeeper's with their requests."""
+    kinds = facts.kinds_by_cluster
+    return [
+        name for name, (_, is_kraft) in sorted(releases.items()) if is_kraft or kinds.get(name, facts.kinds).is_traced
     ]

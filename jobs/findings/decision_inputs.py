@@ -21,6 +21,7 @@ from jobs.timelines.known_spans import span_around
 from jobs.timelines.logged_assignments import to_new_assignments
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
+from schemas.kafka_values import NO_LEADER
 from schemas.spark import EVIDENCE, IDS, struct
 from udfs.kafka.verdicts_columns import doubt
 
@@ -36,7 +37,7 @@ _FAILED_DIRECTORIES = ("replicas_marked_offline", "log_dir_failure_partitions")
 """Events by which controllers and brokers list which replicas are in a log directory that failed."""
 
 _BEGUN_MS = 1000
-"""So far apart are a leader's line and a follower's about the leader epoch that both begin."""
+"""The time of an election is that of its leader's line if both are no further apart: clocks are corrected."""
 _ONLINE = struct(certain=IDS, possible=IDS)
 
 
@@ -124,7 +125,7 @@ def _online_as_begun(
     dated: DataFrame, begun: DataFrame, brokers: DataFrame, known_spans: DataFrame, kraft_clusters: DataFrame
 ) -> DataFrame:
     """Elections of `with_earliest` whose kind no line tells, `begun` -> DECISION, `online_as_begun`: who was, and who
-    may have been, registered when the leader, or a follower, logged that the leader epoch begins.
+    may have been, registered when the leader logged that it begins the leader epoch.
 
     That is a moment after the decision, if its node had not been frozen: so it accuses nobody.
     """
@@ -185,17 +186,12 @@ def _plausible_isrs(decisions: DataFrame, states: DataFrame, kraft_clusters: Dat
     state = F.struct("isr", F.slice("evidence", 1, 1).alias("line"), "since", "leader")
     last = states.groupBy(*INCARNATION, "leader_epoch").agg(F.max_by(state, "ordinal").alias("last"))
     elected = lacking.where("succeeded").join(kraft_clusters, "cluster", "left_anti")
-    was_led = elected.where("previous_leader IS NULL OR previous_leader >= 0").select(
-        *DECISION, (F.col("leader_epoch") - 1).alias("leader_epoch")
-    )
-    was_lost = elected.where("previous_leader = -1").select(
-        *DECISION, F.explode(F.array(F.col("leader_epoch") - 1, F.col("leader_epoch") - 2)).alias("leader_epoch")
-    )
-    is_lost = (F.col("last.leader") >= 0) & F.col("of_lost") & (F.size("last.isr") > 1)
-    isr = F.when(is_lost, F.array_remove("last.isr", F.col("last.leader"))).otherwise(F.col("last.isr"))
+    was_lost, epoch = F.col("previous_leader").eqNullSafe(NO_LEADER), F.col("leader_epoch")
+    before = F.explode(F.when(was_lost, F.array(epoch - 1, epoch - 2)).otherwise(F.array(epoch - 1)))
+    leaves = F.col("was_lost") & (F.col("last.leader") >= 0) & (F.size("last.isr") > 1)
+    isr = F.when(leaves, F.array_remove("last.isr", F.col("last.leader"))).otherwise(F.col("last.isr"))
     of_elected = (
-        was_led.withColumn("of_lost", F.lit(False))
-        .unionByName(was_lost.withColumn("of_lost", F.lit(True)))
+        elected.select(*DECISION, was_lost.alias("was_lost"), before.alias("leader_epoch"))
         .join(last, [*INCARNATION, "leader_epoch"])
         .where(F.col("last.since") <= F.col("at"))
         .groupBy(*DECISION)

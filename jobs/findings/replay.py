@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.findings.clean_by_settings import clusters_with_all_writes
 from jobs.findings.decision_inputs import to_election_inputs
 from jobs.findings.lost_lines import with_refuted_input
 from jobs.findings.new_leader_epochs import to_new_leader_epochs
@@ -178,9 +179,9 @@ def _with_first_states(elections: DataFrame, states: DataFrame) -> DataFrame:
 
 
 def _begun(events: DataFrame, topics: DataFrame, releases: Releases, facts: ClusterFacts) -> DataFrame | None:
-    """EVENTS, TOPIC_TIMELINE -> INCARNATION, leader_epoch, `begun_at`: when nodes log that leader epochs begin. None if
-    no cluster needs it: KRaft's, and ZooKeeper's with their requests, log the decisions themselves."""
-    dated = _with_all_writes(releases, facts)
+    """EVENTS, TOPIC_TIMELINE -> INCARNATION, leader_epoch, `begun_at`: when leaders log that they begin leader epochs.
+    None if no cluster needs it: KRaft's, and ZooKeeper's with their requests, log the decisions themselves."""
+    dated = clusters_with_all_writes(releases, facts)
     if not {*releases} - {*dated}:
         return None
     lines = to_new_leader_epochs(events.where(~F.col("cluster").isin(*dated)), facts.kinds)
@@ -239,14 +240,6 @@ def _with_terms(
     )
 
 
-def _with_all_writes(releases: Releases, facts: ClusterFacts) -> list[str]:
-    """Clusters whose logs have each state that a controller writes: KRaft's, and ZooKeeper's with their requests."""
-    kinds = facts.kinds_by_cluster
-    return [
-        name for name, (_, is_kraft) in sorted(releases.items()) if is_kraft or kinds.get(name, facts.kinds).is_traced
-    ]
-
-
 def to_completed(reassignments: DataFrame, states: DataFrame, releases: Releases, facts: ClusterFacts) -> DataFrame:
     """REASSIGNMENTS, PARTITION_TIMELINE -> those that were completed, with `states`, `is_whole`, `ends`: see
     `judge_reassignment`, `judge_end`. Lines show states up to 2 s late. As it is completed it makes a state, which has
@@ -254,7 +247,7 @@ def to_completed(reassignments: DataFrame, states: DataFrame, releases: Releases
     """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     end = F.lead("since").over(order)
-    is_written = F.col("cluster").isin(*_with_all_writes(releases, facts)) & (F.col("made_by") == "controller")
+    is_written = F.col("cluster").isin(*clusters_with_all_writes(releases, facts)) & (F.col("made_by") == "controller")
     is_last_known = end.isNull() & F.coalesce(is_written, F.lit(False))
     is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, is_last_known)
     spans = states.where("isr IS NOT NULL").select(

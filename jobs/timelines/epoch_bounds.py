@@ -45,6 +45,11 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
     `is_known`, `is_read`, `is_shown`, `keeps_leader`: lines of which each shows that a leader epoch had begun by then,
     that its node began another one, or who led (`udfs.reconstruct.placed_changes`); `is_read`: a controller has read
     the state from ZooKeeper right then."""
+    return to_printed_bounds(events).unionByName(to_fetched_epochs(events), allowMissingColumns=True)
+
+
+def to_printed_bounds(events: DataFrame) -> DataFrame:
+    """Rows of `to_epoch_bounds` by lines about one partition."""
     kind = F.col("event_type")
     is_written, is_state, is_read = kind.isin(*WRITTEN), kind.isin(*WRITTEN_STATES), kind.isin(*READ)
     shown = F.when(kind == STALE, number_of("current_leader_epoch")).when(~is_read, F.col("leader_epoch"))
@@ -52,7 +57,7 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
     leader = F.when(kind.isin(*STARTED, NEXT), F.col("node_id")).otherwise(written_or_read)
     says = shown.isNotNull() | (kind == NEXT) | (is_read & (leader >= 0))
     is_whole = F.col("topic").isNotNull() & F.col("node_id").isNotNull() & says
-    own = events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, EPOCH_CACHED, *WRITTEN, *READ) & is_whole).select(
+    return events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, EPOCH_CACHED, *WRITTEN, *READ) & is_whole).select(
         *_PLACE,
         shown.alias("shown_epoch"),
         leader.alias("leader"),
@@ -63,7 +68,6 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
         F.lit(True).alias("is_shown"),
         ((kind == REFRESHED) | ((kind == REMOVED) & (F.col("leader") >= 0))).alias("keeps_leader"),
     )
-    return own.unionByName(to_fetched_epochs(events), allowMissingColumns=True)
 
 
 def to_fetched_epochs(events: DataFrame, *more: str) -> DataFrame:

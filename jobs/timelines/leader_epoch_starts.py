@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.epoch_bounds import COMPLETED, FETCHED, to_epoch_bounds, to_fetched_epochs
+from jobs.timelines.epoch_bounds import COMPLETED, FETCHED, to_epoch_bounds, to_fetched_epochs, to_printed_bounds
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.leader_lines import NO_LEADER_SENT, PROCESS_STARTS, is_begin
 from jobs.timelines.running_windows import row_and_behind, rows_behind, rows_from
@@ -89,7 +89,7 @@ def _by_requests(events: DataFrame, incarnations: DataFrame, *, with_unled: bool
     if only one is missing there: whatever a controller sends it, it takes none that is not newer than the one before.
     """
     fetched = to_fetched_epochs(_with_process(events, FETCHED), "started_at").withColumn("evidence", line_as_evidence())
-    known = to_epoch_bounds(events.where(F.col("event_type") != FETCHED)).where("is_known AND shown_epoch IS NOT NULL")
+    known = to_printed_bounds(events).where("is_known AND shown_epoch IS NOT NULL")
     names = ("cluster", "topic", "topic_id", "partition", "at", "node_id", "file_id", "line")
     of_line = ("leader", "started_at", "evidence")
     lines = known.select(*names, "shown_epoch").unionByName(

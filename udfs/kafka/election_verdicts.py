@@ -58,7 +58,7 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
     that cannot have been so. An election that failed with a `refusal` could not be stored, whoever was to lead. An
     assignment without replicas, as damaged lines print it, is taken for one that is not known.
     """
-    row = {**row, **{name: row.get(name) or None for name in _ASSIGNMENTS}}
+    row = _without_empty_assignments(row)
     strategy = None if is_kraft else _strategy(row)
     rule = "kraft_election" if is_kraft else _RULES.get(strategy or "", "zk_election")
     isr = None if row["isr"] is None else tuple(row["isr"])
@@ -93,8 +93,9 @@ def isrs_left(row: Row, release: Release) -> list[list[int]]:
     """The ISRs that a ZooKeeper controller's election may have left of which no line prints the ISR, if it was right:
     by each that it may have had before, each strategy and each set of brokers that may have been online.
 
-    None if the ISR is known, nobody was elected, or there are more than MOST_ISRS.
+    Empty if the ISR is known, nobody was elected, or there are more than MOST_ISRS.
     """
+    row = _without_empty_assignments(row)
     if not row["succeeded"] or row["isr"] is not None or not has_algorithm(release, kraft=False):
         return []
     isrs: set[tuple[int, ...]] = set()
@@ -112,12 +113,21 @@ def isrs_left(row: Row, release: Release) -> list[list[int]]:
     return [list(isr) for isr in sorted(isrs)] if len(isrs) <= MOST_ISRS else []
 
 
+def _without_empty_assignments(row: Row) -> Row:
+    """An election whose assignments without replicas, as damaged lines print them, are not known."""
+    return {**row, **{name: row.get(name) or None for name in _ASSIGNMENTS}}
+
+
+def _strategies(row: Row) -> list[str]:
+    """Strategies of decisions of which no line tells it; only a leader that is known can have a new epoch."""
+    return [*Strategy, *([] if row["previous_leader"] is None else [EPOCH_REFRESH])]
+
+
 def _possible_strategies(row: Row) -> list[str]:
-    """Strategies by which a leader may have been elected: a reassignment elects one if the leader before is not to stay
-    (`KafkaController.moveReassignedPartitionLeaderIfRequired`)."""
+    """The same without those by which nobody was elected then: a reassignment elects a leader if the one before is not
+    to stay (`KafkaController.moveReassignedPartitionLeaderIfRequired`)."""
     stays = row["previous_leader"] in row["replicas"] and len(row.get("plausible_replicas") or ()) <= 1
-    refresh = [] if row["previous_leader"] is None else [EPOCH_REFRESH]
-    return [*(strategy for strategy in Strategy if strategy != Strategy.REASSIGN or not stays), *refresh]
+    return [strategy for strategy in _strategies(row) if strategy != Strategy.REASSIGN or not stays]
 
 
 def _strategy(row: Row) -> str | None:
@@ -217,8 +227,7 @@ def _judge(
     if is_kraft:
         kinds: list[str] = [kind for kind in _KINDS if is_allowed or kind != ElectionKind.UNCLEAN]
     else:
-        stays = [] if row["previous_leader"] is None else [EPOCH_REFRESH]
-        kinds = [row["strategy"]] if row["strategy"] else [*Strategy, *stays]
+        kinds = [row["strategy"]] if row["strategy"] else _strategies(row)
     judgements = [judged_as(kind) for kind in kinds]
     holding = next((judgement for judgement in judgements if judgement.verdict == HOLDS), None)
     if holding or len(kinds) == 1 or is_kraft:

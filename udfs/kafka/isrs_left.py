@@ -17,12 +17,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class LeftIsrs:
-    """What a ZooKeeper controller's election that holds left: `isrs` are those that it may have written; `lines` show
-    that it holds."""
+    """What a ZooKeeper controller's election that holds left: `isrs` are those that it may have written; the evidence
+    of the `row` shows that it holds."""
 
     row: Row
     isrs: list[list[int]]
-    lines: list[Any]
 
     def isrs_before(self, row: Row) -> list[list[int]]:
         """The ISRs before an election of the same partition that follows it at once, or fails while its leader leads;
@@ -43,7 +42,7 @@ def with_isrs_left(row: dict[str, Any], left: LeftIsrs | None) -> dict[str, Any]
     if left is None or not isrs:
         return row
     own = row["evidence"] or []
-    lines = [line for line in left.lines if line not in own]
+    lines = [line for line in left.row["evidence"] if line not in own]
     return {**row, "isrs_left_before": isrs, "evidence": [*own, *lines]}
 
 
@@ -52,7 +51,6 @@ def left_by(row: Row, verdict: Verdict, release: Release, before: LeftIsrs | Non
     it would log how the ISR changes. One that fails leaves what was there."""
     if not row["succeeded"]:
         return before
-    lines = row["evidence"] or []
-    is_logged = any(line["node_id"] == row["leader"] for line in lines)
+    is_logged = any(line["node_id"] == row["leader"] for line in row["evidence"] or ())
     isrs = isrs_left(row, release) if is_logged and verdict.verdict == HOLDS else []
-    return LeftIsrs(row, isrs, lines) if isrs else None
+    return LeftIsrs(row, isrs) if isrs else None

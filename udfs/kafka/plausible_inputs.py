@@ -32,7 +32,7 @@ def plausible_rows(row: Row, *, is_kraft: bool, by_isr_order: bool = False) -> t
         names += [
             name for name in ("replicas", "replicas_before") if row[name] is None and (is_kraft or name == "replicas")
         ]
-        rows = [row | inputs for row in rows for inputs in _assignments(row, is_kraft=is_kraft)]
+        rows = [dict(row) | inputs for inputs in _assignments(row, is_kraft=is_kraft)]
     if row["isr_before"] is None:
         names.append("isr_before")
         isrs = [] if is_kraft else [(row, isr) for row in rows for isr in _isrs_before(row)]
@@ -79,7 +79,7 @@ def _keeps_leader(row: Row, *, is_kraft: bool) -> bool:
 def _assignments(row: Row, *, is_kraft: bool) -> Iterator[Inputs]:
     """Assignments at an election and before it. KRaft does not log a reassignment that only takes replicas away: any
     that was never in sync since may be gone."""
-    shown = [list(replicas) for replicas in row.get("plausible_replicas") or ()]
+    shown = [list(replicas) for replicas in row.get("plausible_replicas") or () if replicas]
     if not is_kraft:
         yield from ({"replicas": replicas} for replicas in shown)
         return

@@ -136,6 +136,9 @@ LEFT: dict[str, tuple[dict[str, Any], list[list[int]]]] = {
     "a reassignment to others leaves the ISR as it is": (
         election(5, 1, 2, [2, 3], plausible_isr=[1, 2, 3], plausible_replicas=[[1, 2, 3], [2, 3]]), [[1, 2, 3], [2, 3]],
     ),
+    "a line that prints no replicas tells no assignment, those around it do": (
+        {**FIRST, "replicas": [], "plausible_replicas": [[1, 2, 3]]}, [[2, 3]],
+    ),
     "the ISR is known": (election(5, 1, 2, [2, 3], isr=[2, 3], plausible_isr=[1, 2, 3]), []),
     "nobody was elected": (failure(5, [1]), []),
     "too many": (

@@ -16,7 +16,7 @@ from jobs.work_folder import work_folder
 from udfs.errors import NoSpark
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 NOT_NEEDED = (  # of Delta's dependencies only delta-storage is not in Spark's own jars (or needed here)
@@ -186,53 +186,6 @@ def expected_bytes(files: Iterable[str | os.PathLike[str]] | Mapping[str, int | 
             on_disk = os.stat(path).st_size if size is None else size
             total += on_disk * (PACKED_TIMES if str(path).endswith(PACKED) else 1)
     return total
-
-
-def in_one_task(rows: DataFrame) -> DataFrame:
-    """The same rows; in one partition, if each stage of this session is one task anyway: then they need no shuffle to
-    be joined, grouped or put in order."""
-    spark = rows.sparkSession
-    is_one_task = is_own(spark) and spark.conf.get("spark.sql.shuffle.partitions") == "1"
-    return rows.coalesce(1) if is_one_task else rows
-
-
-def held(rows: DataFrame) -> DataFrame:
-    """The same rows, persisted when they are first asked for."""
-    return in_one_task(rows).persist()
-
-
-def checkpointed(rows: DataFrame) -> DataFrame:
-    """The same rows, computed once, when they are first asked for, and held for whoever asks again.
-
-    Their plan ends here: Spark goes through a plan from its leaves at each further operation, and that costs more than
-    small data does. Elsewhere than in a session of our own Spark keeps how they were made, as an RDD, so that what a
-    lost executor held is computed again (decision 11).
-    """
-    if is_own(rows.sparkSession):
-        return _with_own_columns(in_one_task(rows).localCheckpoint(eager=False))
-    return _without_plan(rows.persist())
-
-
-def _with_own_columns(rows: DataFrame) -> DataFrame:
-    """The same checkpointed rows, with ids of their own for their columns. A checkpoint has those of what it was made
-    of, and Spark fails to tell the two apart in some joins: "Failure when resolving conflicting references"."""
-    spark = rows.sparkSession
-    plan = rows._jdf.queryExecution().logical().newInstance()
-    java = spark.sparkContext._jvm
-    assert java is not None
-    return type(rows)(java.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
-
-
-def _without_plan(rows: DataFrame) -> DataFrame:
-    """The same rows, with the RDD that they come from for a plan."""
-    spark = rows.sparkSession
-    execution = rows._jdf.queryExecution()
-    return type(rows)(spark._jsparkSession.internalCreateDataFrame(execution.toRdd(), rows._jdf.schema(), False), spark)
-
-
-def checkpointed_if_few(rows: DataFrame) -> DataFrame:
-    """Events, persisted for whoever asks again, unless logs are many (`are_many`)."""
-    return rows if are_many(rows.sparkSession) else held(rows)
 
 
 @contextmanager

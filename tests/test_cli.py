@@ -304,24 +304,6 @@ class TestExpectedBytes:
         # one task's rows stay in one partition
         assert ("spark.sql.maxSinglePartitionBytes" in options) is (parts == "1")
 
-    @pytest.mark.parametrize(("many", "is_kept"), [("false", True), ("true", False)])
-    def test_only_few_events_are_kept(self, many: str, is_kept: bool) -> None:
-        rows = MagicMock()
-        conf = {session_module.MANY: many, session_module.OWN: "true", "spark.sql.shuffle.partitions": "2"}
-        rows.sparkSession.conf.get.side_effect = lambda key, _=None: conf[key]
-        assert (session_module.checkpointed_if_few(rows) is rows.persist.return_value) is is_kept
-
-    @pytest.mark.parametrize(
-        ("own", "parts", "is_one"), [("true", "1", True), ("true", "2", False), ("false", "1", False)]
-    )
-    def test_rows_of_one_task_are_in_one_partition(self, own: str, parts: str, is_one: bool) -> None:
-        rows = MagicMock()
-        conf = {session_module.OWN: own, "spark.sql.shuffle.partitions": parts}
-        rows.sparkSession.conf.get.side_effect = lambda key, _=None: conf[key]
-        one = rows.coalesce.return_value
-        assert (session_module.held(rows) is one.persist.return_value) is is_one
-        assert (session_module.in_one_task(rows) is one) is is_one
-
 
 # ---- as a process ----------------------------------------------------------------------------------------------------
 def process(command: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -42,7 +42,7 @@ LAYERS = (  # of jobs: a room may import those of the lines above it, and nothin
         "jobs.path_options",
         "jobs.whole_help",
     },
-    {"jobs.progress"},
+    {"jobs.checkpoints", "jobs.progress"},
     {"jobs.warehouse", "jobs.timelines", "jobs.merge"},
     {"jobs.ingest", "jobs.findings", "jobs.read"},
     {"jobs.nightly", "jobs.describe"},

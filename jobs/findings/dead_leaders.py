@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.failures_in_states import first_failures, to_failures_in_states
 from jobs.findings.unseen_losses import to_unseen_losses
-from jobs.session import checkpointed
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.topics import HISTORY, INCARNATION
 

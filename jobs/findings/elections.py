@@ -9,6 +9,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.activities import with_activity
 from jobs.findings.election_exceptions import printed_ids, printed_isr, printed_live_brokers
 from jobs.findings.followers_fetch import with_followers_fetch
@@ -20,7 +21,6 @@ from jobs.findings.overtaken_replicas import to_joins, with_overtaken
 from jobs.findings.selectors import with_selector
 from jobs.findings.states_then import EARLY_MS, LATE_MS, states_then
 from jobs.findings.unclean_elections import is_next_epoch, was_unclean
-from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.leader_epoch_starts import with_leader_epoch_starts

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.node_stops import absences_from_isrs, joins_around, was_absent
-from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.controllers import KRAFT

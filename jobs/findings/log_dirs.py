@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.node_stops import first_line_of, halts_by_disk
-from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.evidence import evidence
 from jobs.timelines.row_streams import no_rows

@@ -9,7 +9,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.session import checkpointed
+from jobs.checkpoints import checkpointed
 from jobs.timelines.controllers import without_deposed
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import map_rows

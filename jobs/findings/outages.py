@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.dead_leaders import with_dead_leaders
-from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import MOST_EVIDENCE, evidence_by, milliseconds

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.clean_by_settings import clusters_with_all_writes
 from jobs.findings.decision_inputs import to_election_inputs
 from jobs.findings.lost_lines import with_refuted_input
@@ -29,7 +30,6 @@ from jobs.findings.registered_brokers import registered
 from jobs.findings.request_lines import ABOUT_REQUESTS, to_requests_by_partition
 from jobs.findings.state_inputs import with_state_inputs
 from jobs.findings.switches import settled_switch
-from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.controllers import kraft_takeovers

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed, checkpointed_if_few, held
 from jobs.nightly.incremental import Scope
 from jobs.nightly.window_events import events_in
 from jobs.nightly.windows import Windows
-from jobs.session import checkpointed, checkpointed_if_few, compiling, held
+from jobs.session import compiling
 from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts

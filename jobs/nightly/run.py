@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
+from jobs.checkpoints import releasing
 from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
 from jobs.nightly.incremental import Scope
 from jobs.nightly.news import Known, known_before
@@ -70,6 +71,7 @@ def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, clust
     return run(warehouse, STEPS, settings, say, logs=logs, cluster=cluster)
 
 
+@releasing()
 def run(
     warehouse: Warehouse,
     steps: Sequence[str],

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed, held
 from jobs.findings.broker_signs import clusters_in_other_doubt, to_broker_signs, with_doubts
 from jobs.findings.clean_by_settings import with_clean_by_settings
 from jobs.findings.controller_activity import to_controller_activity
@@ -47,7 +48,7 @@ from jobs.nightly.window_check import WindowTooShort
 from jobs.nightly.windows import Windows, choose_windows, lasting_into, windows_of_pruned
 from jobs.nightly.work import Work
 from jobs.progress import SILENT, Progress
-from jobs.session import checkpointed, held, size_session, with_settings
+from jobs.session import size_session, with_settings
 from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.nightly.sql_literals import time_literal
 from jobs.nightly.windows import BEGINS, LASTING, STORIES, Window, Windows, any_window
-from jobs.session import checkpointed
 from jobs.timelines.requests import REQUEST_KEY
 from jobs.timelines.topics import INCARNATION
 from jobs.warehouse.columns import in_columns_of

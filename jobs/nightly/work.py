@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from jobs.checkpoints import checkpointed, held
 from jobs.findings.clean_by_settings import clusters_without_requests
 from jobs.findings.config_changes import SETTING_EVENTS, to_config_changes
 from jobs.nightly.incremental import BY_TOPIC, Scope
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.window_check import compare, going_on
 from jobs.nightly.windows import BEGINS, since_horizon
-from jobs.session import checkpointed, compiling, held
+from jobs.session import compiling
 from jobs.settings import Settings
 from jobs.timelines.epoch_bounds import COMPLETED
 from jobs.timelines.kafka_releases import releases

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.session import checkpointed
+from jobs.checkpoints import checkpointed
 from jobs.timelines.logged_assignments import has_new_assignments, is_reassignment
 from jobs.timelines.lossy_hours import LossyHours
 from jobs.timelines.lost_minutes import without_holes

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from delta.exceptions import DeltaConcurrentModificationException
 from pyspark.sql import functions as F
 
-from jobs.session import checkpointed, is_own
+from jobs.checkpoints import checkpointed
+from jobs.session import is_own
 from jobs.warehouse.columns import in_columns_of
 from jobs.warehouse.hadoop import HadoopFolder
 from jobs.warehouse.integrity import Pins, find_damage, write_pins

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.session import checkpointed
+from jobs.checkpoints import checkpointed
 from jobs.timelines.cluster_facts import (
     ClusterFacts,
     EvidenceKinds,

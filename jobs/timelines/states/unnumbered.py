@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.session import checkpointed
+from jobs.checkpoints import checkpointed
 from jobs.timelines.cluster_facts import ClusterFacts, day_of, days, to_whole_coverage
 from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, to_ordered_states, to_rival_leaders

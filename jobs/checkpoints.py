@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -31,8 +32,9 @@ def releasing() -> Iterator[None]:
     """What is held meanwhile, by whatever thread, is let go of at the end.
 
     Spark keeps held rows, and the plans that made them, as long as the session lasts, and looks in each further plan
-    for each of them: after 15 nights over 4 MB in one session those were 3 GB. Runs side by side may let go of each
-    other's rows, which are then computed again.
+    for each of them: after 15 nights over 4 MB in one session those were 3 GB. Plans live as long as Python has their
+    frames, of which some stand in cycles, and Python by itself looks for these rarely. Runs side by side may let go of
+    each other's rows, which are then computed again.
     """
     with ExitStack() as releases:
         _RELEASES.append(releases)
@@ -40,6 +42,7 @@ def releasing() -> Iterator[None]:
             yield
         finally:
             _RELEASES.remove(releases)
+    gc.collect()
 
 
 def held(rows: DataFrame) -> DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import TYPE_CHECKING
 from unittest.mock import MagicMock
 
@@ -47,6 +49,23 @@ def test_what_a_run_held_is_let_go_of_at_its_end(spark: SparkSession) -> None:
     assert not spark._jsparkSession.sharedState().cacheManager().lookupCachedData(events._jdf).isDefined()
     assert before.is_cached
     before.unpersist()
+
+
+def test_what_stands_in_cycles_is_gone_after_a_run() -> None:
+    """Python by itself looks for cycles so rarely that frames of ten runs, and their plans, would be there at once."""
+
+    class Work:
+        def __init__(self) -> None:
+            self.make = lambda: self
+
+    gc.disable()
+    try:
+        with releasing():
+            work = weakref.ref(Work())
+            assert work() is not None
+        assert work() is None
+    finally:
+        gc.enable()
 
 
 def test_the_error_that_ended_a_session_counts_and_not_that_nothing_can_be_let_go_of() -> None:

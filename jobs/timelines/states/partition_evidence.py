@@ -15,7 +15,7 @@ from jobs.timelines.cluster_facts import (
 )
 from jobs.timelines.controllers import ZOOKEEPER, to_replay_spans
 from jobs.timelines.epoch_bounds import to_added_replicas, to_assignments_told, to_epoch_bounds
-from jobs.timelines.known_spans import controller_run_at, to_controller_runs
+from jobs.timelines.known_spans import to_controller_runs
 from jobs.timelines.leader_lines import (
     PROCESS_STARTS,
     is_begin,
@@ -38,6 +38,7 @@ from jobs.timelines.observations import (
 )
 from jobs.timelines.recreations import to_creations
 from jobs.timelines.sent_epochs import to_sent_epochs, with_limits
+from jobs.timelines.states.assigned_isrs import to_first_isrs, to_lone_isrs, with_assigned_isr
 from jobs.timelines.states.controller_steps import (
     to_controller_steps,
     to_logged_spans,
@@ -50,7 +51,6 @@ from jobs.timelines.topics import (
     with_incarnation,
     with_topic_name,
 )
-from udfs.kafka.verdicts_columns import doubt
 from udfs.reconstruct.kraft_facts import ASSIGNMENT_CHANGED, FENCED, SHOWN
 from udfs.rules.state_events import STATE_CHANGE_EVENTS
 
@@ -60,9 +60,6 @@ if TYPE_CHECKING:
 
 SHOWING_BY_CONTROLLERS = ("kraft_partition_created", "kraft_partition_record_replayed", *STATE_CHANGE_EVENTS)
 """Events by which KRaft's controllers, active or not, print states as they replay the records of them."""
-
-
-_LINE = "struct<node_id: int, file_id: string, line: bigint>"
 
 
 @dataclass(frozen=True)
@@ -105,8 +102,7 @@ class UnnumberedEvidence:
     """Rows of `to_epoch_bounds` with `incarnation`, of partitions with changes whose leader epoch no line of the writer
     shows; None: there are none."""
     begins: DataFrame
-    """Rows of EVENTS with `incarnation`: leaders that begin a leader epoch, without its ISR; `assignment_line`: the
-    line by which the partition has one replica, and is in sync alone, else null."""
+    """Rows of `with_assigned_isr`: leaders that begin a leader epoch, of which their lines do not print the ISR."""
     creations: DataFrame
     """INCARNATION, `created_at`: partitions of which lines show the creation."""
     incarnations: DataFrame
@@ -154,7 +150,7 @@ def gather(
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
     if without_epoch is not None and kinds.have([SELECTED, INITIALIZED]):
         without_epoch = without_epoch.unionByName(to_selected_observations(events))
-    kraft = zk = unnumbered = leader_lines = shown = new_assignments = singles = None
+    kraft = zk = unnumbered = leader_lines = shown = new_assignments = assigned = None
     starts = events.where((F.col("event_type") == PROCESS_STARTS) & F.col("node_id").isNotNull())
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
@@ -176,10 +172,11 @@ def gather(
     runs = to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None
     if kinds.assigned:
         new_assignments = with_incarnation(to_new_assignments(events), incarnations)
-        singles = _singles(new_assignments, reassignments, runs) if runs is not None else None
+        if runs is not None:
+            assigned = _assigned_isrs(new_assignments, events, controllers, reassignments, runs, facts)
     if without_epoch is not None and leader_lines is not None and shown is not None:
         unnumbered = _unnumbered_evidence(
-            events, without_epoch, leader_lines, shown, starts, runs, singles, listed, incarnations
+            events, without_epoch, leader_lines, shown, starts, runs, assigned, listed, incarnations
         )
     return PartitionEvidence(
         incarnations=incarnations,
@@ -217,7 +214,7 @@ def _unnumbered_evidence(
     shown: DataFrame,
     starts: DataFrame,
     runs: DataFrame | None,
-    singles: DataFrame | None,
+    assigned: DataFrame | None,
     listed: DataFrame | None,
     incarnations: DataFrame,
 ) -> UnnumberedEvidence:
@@ -240,46 +237,27 @@ def _unnumbered_evidence(
         observations=states,
         changes=changes,
         bounds=bounds,
-        begins=_with_assignment_line(with_incarnation(events.where(is_begin()), incarnations), singles),
+        begins=with_assigned_isr(with_incarnation(events.where(is_begin()), incarnations), assigned),
         creations=created.agg(F.min("at").alias("created_at")),
         incarnations=checkpointed(to_order.distinct()),
         listed=listed,
     )
 
 
-def _singles(new_assignments: DataFrame, reassignments: DataFrame, runs: DataFrame) -> DataFrame:
-    """Rows of `PartitionEvidence.new_assignments`, of `_reassignments`, of `to_controller_runs` -> INCARNATION,
-    `node_id`, `assignment_line`, `assigned_since`, `assigned_until`: partitions with one replica, its broker, and from
-    when to when the logs of all controllers say that they have no other one: until they were reassigned, if ever."""
-    created = (
-        new_assignments.groupBy(*INCARNATION)
-        .agg(
-            F.min("replicas").alias("replicas"),
-            F.max("replicas").alias("greatest"),
-            F.min("at").alias("assigned_since"),
-            F.min_by(F.struct("node_id", "file_id", "line"), "at").alias("assignment_line"),
-        )
-        .where("size(replicas) = 1 AND replicas = greatest")
-        .join(F.broadcast(reassignments), ["cluster", "topic", "partition"], "left")
-    )
-    run_ends, reassigned = controller_run_at(F.col("assigned_since"))["until"], F.col("reassigned_since") - doubt()
-    return created.join(F.broadcast(runs), "cluster").select(
-        *INCARNATION, F.get("replicas", F.lit(0)).alias("node_id"), "assignment_line", "assigned_since",
-        F.least(run_ends, reassigned).alias("assigned_until"),
-    )  # fmt: skip
-
-
-def _with_assignment_line(begins: DataFrame, singles: DataFrame | None) -> DataFrame:
-    """EVENTS with `incarnation` by which leaders begin, rows of `_singles` (None: there are none) ->
-    `UnnumberedEvidence.begins`."""
-    if singles is None:
-        return begins.withColumn("assignment_line", F.lit(None).cast(_LINE))
-    is_then = F.col("at").between(F.col("assigned_since"), F.col("assigned_until"))
-    return (
-        begins.join(F.broadcast(singles), [*INCARNATION, "node_id"], "left")
-        .withColumn("assignment_line", F.when(is_then, F.col("assignment_line")))
-        .select(*begins.columns, "assignment_line")
-    )
+def _assigned_isrs(
+    new_assignments: DataFrame,
+    events: DataFrame,
+    controllers: DataFrame,
+    reassignments: DataFrame,
+    runs: DataFrame,
+    facts: ClusterFacts,
+) -> DataFrame:
+    """Rows of `to_lone_isrs`, and of `to_first_isrs` for clusters that do not log what their controllers ask of brokers
+    (TRACE), which has each state."""
+    lone = to_lone_isrs(new_assignments, reassignments, runs)
+    kinds_by_cluster = facts.kinds_by_cluster.items()
+    untraced = [name for name, kinds in kinds_by_cluster if kinds.zookeeper and not kinds.is_traced]
+    return lone.unionByName(to_first_isrs(new_assignments, events, controllers, runs, untraced)) if untraced else lone
 
 
 def _kraft_evidence(

@@ -17,6 +17,7 @@ from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, to_ordered_stat
 from jobs.timelines.states.columns import ORDERED_STATES, first_assignment, is_complete, of_first_assignment
 from jobs.timelines.states.zookeeper import with_ordered_states_of_removals
 from jobs.timelines.topics import HISTORY, INCARNATION, with_history_of_incarnation
+from schemas.spark import EVIDENCE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -104,9 +105,9 @@ def _with_begins(
         .where("nth = 1")
         .drop("nth")
     )
-    # of which an ISR may be known: by other lines, or as they have one replica
-    of_singles = firsts.where("assignment_line IS NOT NULL")
-    with_more = known.select(*INCARNATION).union(of_singles.select(*INCARNATION)).distinct()
+    # of which an ISR may be known: by other lines, or by the assignment
+    of_assigned = firsts.where("assigned_isr IS NOT NULL")
+    with_more = known.select(*INCARNATION).union(of_assigned.select(*INCARNATION)).distinct()
     begins = firsts.join(with_more, INCARNATION, "left_semi")
     alone = begins.join(known, epoch, "left_anti")
     to_order = checkpointed(to_order.union(alone.select(*INCARNATION)).distinct())
@@ -132,11 +133,11 @@ def _epoch_observations(
         )
         .withColumns(no_change | of_first_assignment())
     )
-    is_single = F.col("assignment_line").isNotNull()
+    has_isr = F.col("assigned_isr").isNotNull()
     begun = begins.select(
         *INCARNATION, "topic_id", "at", "line", "leader_epoch", "leader", *(F.lit(True).alias(n) for n in _OF_BEGINS),
-        F.when(is_single, F.array("leader")).alias("isr"), F.when(~is_single, True).alias("is_begin"),
-        _own_line_and("assignment_line").alias("evidence"),
+        F.col("assigned_isr").alias("isr"), F.when(~has_isr, True).alias("is_begin"),
+        _own_line_and(F.col("assigned_lines")).alias("evidence"),
     )  # fmt: skip
     rows = (
         numbered.withColumns(no_change)
@@ -157,15 +158,16 @@ def _epoch_observations(
         F.slice("evidence", 1, 1).alias("evidence"),
         F.lit(True).alias("is_shown"),
     )
-    bounds = unnumbered.bounds.withColumn("evidence", _own_line_and("limit_line"))
+    bounds = unnumbered.bounds.withColumn("evidence", _own_line_and(F.array("limit_line")))
     return rows.unionByName(bounds, allowMissingColumns=True).unionByName(
         shown.join(of_changes, INCARNATION, "left_semi"), allowMissingColumns=True
     )
 
 
-def _own_line_and(name: str) -> Column:
-    """EVIDENCE of a row's own line, and of the one in a column, if there is one."""
-    return F.array_compact(F.concat(line_as_evidence(), F.array(name)))
+def _own_line_and(others: Column) -> Column:
+    """EVIDENCE of a row's own line, and of those in a list, which may be null."""
+    no_line = F.array().cast(EVIDENCE)
+    return F.array_compact(F.concat(line_as_evidence(), F.coalesce(others, no_line)))
 
 
 def _with_coverage(rows: DataFrame, facts: ClusterFacts) -> DataFrame:

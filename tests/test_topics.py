@@ -157,6 +157,41 @@ def test_a_leader_that_begins_anew_shows_a_new_incarnation(frame: Frame, same: S
     same(to_topic_timeline(frame(EVENTS, GIVEN_UP)), OF_THEIR_OWN)
 
 
+GROUPS_GIVE_UP = """
+topic  | at       | node_id | event_type                 | partition | leader_epoch
+# the controller's log is missing: what brokers did with committed offsets tells that the deletion began
+gone   | 10:00:00 | 1       | leader_epoch_started       | 0         | 0
+       | 10:05:00 | 2       | group_offsets_removed      |           |
+       | 10:05:01 | 3       | group_offsets_removed      |           |
+# and then 2 leads it in its first leader epoch
+again  | 10:00:00 | 1       | leader_epoch_started       | 0         | 0
+again  | 10:05:02 | 1       | replica_deletion_scheduled | 0         |
+again  | 10:06:00 | 2       | leader_epoch_started       | 0         | 0
+# the controller reports when it was done; brokers say so before, and once more as it tries again
+known  | 10:00:00 | 1       | leader_epoch_started       | 0         | 0
+known  | 10:04:00 | 1       | topic_deletion_started     |           |
+known  | 10:07:00 | 1       | topic_deletion_completed   |           |
+"""
+OF_GROUPS = """
+topic | incarnation | since    | deletion_started | until    | partitions | deletion_evidence
+gone  | 0           | 10:00:00 | 10:05:00         |          | 1          | 2@f:2
+again | 0           | 10:00:00 | 10:05:00         | 10:05:01 | 1          | 2@f:2
+again | 1           | 10:06:00 |                  |          | 1          |
+known | 0           | 10:00:00 | 10:04:00         | 10:07:00 | 1          | 1@f:8
+"""
+
+
+def test_brokers_give_up_what_groups_committed_of_a_topic_whose_deletion_began(frame: Frame, same: Same) -> None:
+    """Each line names all partitions of the topics, also those of which no other line tells."""
+    names = [
+        f'{{"topic": "{topic}", "partition": {number}}}' for topic in ("gone", "again", "known") for number in (0, 4)
+    ]
+    listed = F.from_json(F.lit(f"[{', '.join(names)}]"), EVENTS.schema["partitions"].dataType)
+    events = frame(EVENTS, GROUPS_GIVE_UP)
+    events = events.withColumn("partitions", F.when(F.col("event_type") == "group_offsets_removed", listed))
+    same(to_topic_timeline(events), OF_GROUPS)
+
+
 CREATED_AGAIN = """
 topic  | at       | node_id | event_type                     | partition | leader_epoch | fields
 # nobody's log of the deletion is there. 1 had led, and as controller creates what it does not know any more

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DROPPED_FROM_CACHE = "metadata_cache_partition_deleted"
 """A broker dropped a partition from its metadata cache: UpdateMetadata lists it once the topic's deletion has begun."""
+OFFSETS_DROPPED = "group_offsets_removed"
+"""A broker gave up what groups had committed of partitions that it so dropped: one line for all, at INFO (2.0 on)."""
 LOG_DELETED = "replica_deletion_scheduled"
 """A broker gave up its replica: its topic is deleted, or the partition reassigned."""
 ON_DISK = "log_loaded"

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import evidence
 from jobs.timelines.observations import EPOCH_STARTED, LEADER_STARTED
-from jobs.timelines.recreations import DROPPED_FROM_CACHE, ON_DISK, to_incarnation_starts
+from jobs.timelines.recreations import DROPPED_FROM_CACHE, OFFSETS_DROPPED, ON_DISK, to_incarnation_starts
 from schemas.kafka_values import METADATA_LOG
 from schemas.timelines import TOPIC_TIMELINE
 
@@ -242,7 +242,8 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
     new life of the cluster.
     """
     kind = F.col("event_type")
-    is_completed, is_dropped = kind == "topic_deletion_completed", kind == DROPPED_FROM_CACHE
+    is_completed = kind == "topic_deletion_completed"
+    is_dropped = kind.isin(DROPPED_FROM_CACHE, OFFSETS_DROPPED)
     line = F.struct("at", "node_id", "line", "file_id")
     start = F.get("starts", F.col("incarnation") - 1)
     starts_here = F.unix_micros("at") == start

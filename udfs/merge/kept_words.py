@@ -22,8 +22,8 @@ _WORDS = """
     DynamicClientQuotaPublisher DynamicConfigPublisher DynamicTopicClusterQuotaPublisher ELECTION_NOT_NEEDED
     ELIGIBLE_LEADERS_NOT_AVAILABLE ELR EMPTY ERROR ElectionState EndPoint EndTransactionRecord EpochElection
     EpochEndOffset EpochEntry FATAL FETCH FeatureZNode FeaturesPublisher FetchRequestData FinalizedFeatures
-    FinalizedFeaturesAndEpoch FollowerState GRANTED HandleCommitsEvent HandleSnapshotEvent HashMap HashSet INACTIVE
-    INELIGIBLE_REPLICA INFO INVALID_REPLICA_ASSIGNMENT INVALID_REQUEST ISR IllegalArgumentException
+    FinalizedFeaturesAndEpoch FollowerState GRANTED GroupCoordinator HandleCommitsEvent HandleSnapshotEvent HashMap
+    HashSet INACTIVE INELIGIBLE_REPLICA INFO INVALID_REPLICA_ASSIGNMENT INVALID_REQUEST ISR IllegalArgumentException
     IllegalStateException InboundRequest InboundResponse InitialFetchState InvalidReplicaAssignmentException
     IpEntity IsrChangeNotificationListener KAFKA_STORAGE_ERROR KRAFT_CONTROLLER_TO_BROKER_COMM KRAFT_VERSION_1 KRaft
     KRaftMetadataCachePublisher KRaftMigrationDriver KafkaApi KafkaHealthcheck KafkaRaftServer KafkaServer

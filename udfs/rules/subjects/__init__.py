@@ -12,9 +12,9 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {  # module -> loggers of its rules, o
     "controller": ("kafka.controller", "kafka.controller."),
     "partition": ("kafka.cluster.Partition", "kafka.cluster.Partition$"),
     "server": (
-        "kafka.admin.", "kafka.controller.ZookeeperClient", "kafka.log.", "kafka.server.", "kafka.utils.", "kafka.zk.",
-        "kafka.zookeeper.", "org.I0Itec.", "org.apache.kafka.common.utils.", "org.apache.kafka.server.",
-        "org.apache.kafka.storage.",
+        "kafka.admin.", "kafka.controller.ZookeeperClient", "kafka.coordinator.group.GroupCoordinator", "kafka.log.",
+        "kafka.server.", "kafka.utils.", "kafka.zk.", "kafka.zookeeper.", "org.I0Itec.",
+        "org.apache.kafka.common.utils.", "org.apache.kafka.server.", "org.apache.kafka.storage.",
     ),
     "process": (
         "kafka.Kafka$", "kafka.cluster.Replica", "kafka.controller.ZookeeperClient", "kafka.log.", "kafka.server.",

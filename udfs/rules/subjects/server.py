@@ -25,6 +25,7 @@ EPOCH_CACHE = (
 )
 APIS = ("kafka.server.KafkaApis",)
 FETCHER_MANAGER = ("kafka.server.ReplicaFetcherManager",)
+GROUP_COORDINATOR = ("kafka.coordinator.group.GroupCoordinator",)
 FETCHER = ("kafka.server.ReplicaFetcherThread",)
 ISR_MANAGER = (
     "kafka.server.AlterIsrManagerImpl",
@@ -821,6 +822,19 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="0.8.0",
+    ),
+    Rule(
+        "group_offsets_removed",
+        GROUP_COORDINATOR,
+        text="Removed <offsets> offsets associated with deleted partitions: <partitions>.",
+        sample="[GroupCoordinator 4]: Removed 2 offsets associated with deleted partitions: pay-in-3, refunds-0.",
+        reads={
+            "broker_id": 4,
+            "offsets": "2",
+            "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
+        },
+        since="2.0.0",
+        until="3.9.2",
     ),
     Rule(
         "fetcher_fenced",

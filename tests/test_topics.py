@@ -186,7 +186,7 @@ def test_brokers_give_up_what_groups_committed_of_a_topic_whose_deletion_began(f
     names = [
         f'{{"topic": "{topic}", "partition": {number}}}' for topic in ("gone", "again", "known") for number in (0, 4)
     ]
-    listed = F.from_json(F.lit(f"[{', '.join(names)}]"), EVENTS.schema["partitions"].dataType)
+    listed = F.from_json(F.lit(f"[{', '.join(names)}]"), EVENTS.schema["partitions"].dataType.simpleString())
     events = frame(EVENTS, GROUPS_GIVE_UP)
     events = events.withColumn("partitions", F.when(F.col("event_type") == "group_offsets_removed", listed))
     same(to_topic_timeline(events), OF_GROUPS)

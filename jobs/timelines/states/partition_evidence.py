@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -60,6 +61,12 @@ if TYPE_CHECKING:
 
 SHOWING_BY_CONTROLLERS = ("kraft_partition_created", "kraft_partition_record_replayed", *STATE_CHANGE_EVENTS)
 """Events by which KRaft's controllers, active or not, print states as they replay the records of them."""
+
+
+RETRIED = "controller_request_retry"
+RETRIED_WITHIN = timedelta(seconds=90)
+"""How long a ZooKeeper controller's request waits until it fails to be sent, as it is assumed: behind others to a
+broker that is frozen, each of which fails after 30 s (`controller.socket.timeout.ms`)."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ def gather(
         observations = observations.unionByName(to_reported_states(leader_lines))
     listed = None
     if kinds.listed:
-        states_of_lists = checkpointed(to_listed_observations(events))
+        states_of_lists = checkpointed(to_listed_observations(without_old_retries(events, controllers, facts.coverage)))
         with_epoch = states_of_lists.where("partition_epoch IS NOT NULL").drop("is_by_comma")
         observations = observations.unionByName(with_epoch)
         without_number = states_of_lists.where("partition_epoch IS NULL")
@@ -204,6 +211,21 @@ def with_term(listed: DataFrame, controllers: DataFrame) -> DataFrame:
     with_first = listed.join(F.broadcast(terms.agg(F.min("since").alias("elected_at"))), ["cluster", "node_id"], "left")
     return with_first.withColumn("is_of_term", F.coalesce(F.col("elected_at") <= F.col("at"), F.lit(False))).drop(
         "elected_at"
+    )
+
+
+def without_old_retries(events: DataFrame, controllers: DataFrame, coverage: DataFrame) -> DataFrame:
+    """EVENTS, CONTROLLER_TIMELINE, LOG_COVERAGE -> events without requests that a controller fails to send within
+    RETRIED_WITHIN of the begin of its cluster's logs, unless these show its election: what they ask for may have been
+    over before the logs begin."""
+    lines = ("cluster", "node_id", "at", "file_id", "line")
+    retries = with_term(events.where(F.col("event_type") == RETRIED).select(*lines), controllers)
+    begins = coverage.groupBy("cluster").agg(F.min("since").alias("begin"))
+    old = retries.join(F.broadcast(begins), "cluster").where(
+        ~F.col("is_of_term") & (F.col("at") < F.col("begin") + F.lit(RETRIED_WITHIN))
+    )
+    return events.join(
+        F.broadcast(old.select("cluster", "file_id", "line")), ["cluster", "file_id", "line"], "left_anti"
     )
 
 

@@ -164,6 +164,25 @@ def state(leader: int, epochs: tuple[int, int], isr: list[int], **further: objec
             "replicas": [1, 2, 3], **further}  # fmt: skip
 
 
+def test_the_assignment_is_not_known_of_a_state_that_only_a_late_request_shows(frame: Frame, same: Same) -> None:
+    """The controller had made the request before it fails to be sent, and what is assigned by then may be another."""
+    states = """
+        topic | partition_epoch | replicas | evidence
+        late  | 5               | 1,0,2    | 1@c:1,1@c:2
+        both  | 5               | 1,0,2    | 1@c:1,1@c:3
+        other | 5               | 1,0,2    | 1@c:3"""
+    lines = """
+        file_id | line | event_type
+        c       | 1    | controller_request_retry
+        c       | 2    | controller_request_retry
+        c       | 3    | controller_request_dropped_broker_offline
+        d       | 3    | controller_request_retry"""
+    same(
+        inputs(frame, states, lines, Settings()),
+        "topic | replicas\n late |\n both | 1,0,2\n other | 1,0,2",
+    )
+
+
 def test_an_assignment_without_replicas_is_none_that_is_known() -> None:
     """A damaged line may print one."""
     before = state(1, (5, 9), [1, 2], replicas=[])

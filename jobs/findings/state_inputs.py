@@ -14,6 +14,7 @@ from jobs.timelines.configured import configured
 from jobs.timelines.elr_clearings import CLEARED
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import RECORDS
+from jobs.timelines.states.partition_evidence import RETRIED
 from jobs.timelines.topics import INCARNATION
 from schemas.kafka_values import MIN_ISR
 from udfs.kafka.elections import RECOVERED
@@ -32,11 +33,26 @@ def with_state_inputs(
     states: DataFrame, events: DataFrame, known_spans: DataFrame, facts: ClusterFacts, settings: Settings
 ) -> DataFrame:
     """PARTITION_TIMELINE, EVENTS -> states with `recovery` and `min_isr`, null unknown, and of ZooKeeper's states;
-    and `in_record`: whether a record of a dump shows it."""
+    and `in_record`: whether a record of a dump shows it; `replicas` is null of those that may be older than it."""
+    if facts.kinds.have([RETRIED]):
+        states = _without_late_assignments(states, events)
     if not (facts.kinds.kraft or facts.kinds.dumps):
         none = {"recovery": F.lit(None).cast("string"), "min_isr": F.lit(None).cast("int"), "in_record": F.lit(False)}
         return states.withColumns(none)
     return _with_min_isr(_with_recovery(states, events), events, known_spans, settings)
+
+
+def _without_late_assignments(states: DataFrame, events: DataFrame) -> DataFrame:
+    """States, without `replicas` those that are only in requests that a controller failed to send: it had made them
+    some time before, when the assignment may have been another one."""
+    key = [*INCARNATION, "ordinal"]
+    late = events.where(F.col("event_type") == RETRIED).select("cluster", "file_id", "line", F.lit(True).alias("late"))
+    proofs = states.select(*key, F.explode("evidence").alias("proof")).select(*key, "proof.file_id", "proof.line")
+    is_late = F.coalesce("late", F.lit(False))
+    marked = proofs.join(F.broadcast(late), ["cluster", "file_id", "line"], "left").groupBy(*key)
+    only_late = marked.agg(F.min(is_late).alias("is_late")).where("is_late")
+    replicas = F.when(F.col("is_late").isNull(), F.col("replicas"))
+    return states.join(only_late, key, "left").withColumn("replicas", replicas).drop("is_late")
 
 
 def _with_recovery(states: DataFrame, events: DataFrame) -> DataFrame:

@@ -20,8 +20,9 @@ topic     | at       | node_id | event_type                           | leader |
 stale     | 10:00:00 | 1       | leader_and_isr_stale_leader_epoch    |        | 3            |     | current_leader_epoch=4
 begun     | 10:00:00 | 1       | leader_epoch_started                 |        | 5            |     |
 follows   | 10:00:00 | 1       | partition_follower_epoch_started     | 2      | 5            |     |
-# until 1.0 it does not say which one
-skipped   | 10:00:00 | 1       | become_leader_skipped_already_leader |        |              |     |
+# it does not say which one; a node that prints the leader epochs that it begins (0.11 on) has done so already
+skipped   | 10:00:00 | 5       | become_leader_skipped_already_leader |        |              |     |
+printed   | 10:00:00 | 1       | become_leader_skipped_already_leader |        |              |     |
 removed   | 10:00:00 | 9       | controller_isr_removed               | 2      | 6            | 3,2 |
 raised    | 10:00:00 | 9       | leader_epoch_updated                 |        | 7            |     |
 read      | 10:00:00 | 9       | controller_isr_removal_not_in_isr    | 2      |              | 2   |
@@ -105,7 +106,7 @@ def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
            begun     | 1       | 5           | 1      |     | false      | true     | false   | true | false
            follows   | 1       | 5           |        |     | false      | true     | false   | true | false
            recorded  | 1       | 5           |        |     | false      | false    | false   | true | false
-           skipped   | 1       |             | 1      |     | false      | true     | false   | true | false
+           skipped   | 5       |             | 5      |     | false      | true     | false   | true | false
            removed   | 9       | 6           | 2      | 2,3 | true       | false    | false   | true | true
            raised    | 9       | 7           |        |     | true       | false    | false   | true | true
            read      | 9       |             | 2      |     | false      | false    | true    | true | false

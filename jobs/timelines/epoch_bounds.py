@@ -24,7 +24,8 @@ WRITTEN_STATES = (REMOVED, INITIALIZED, SELECTED)
 WRITTEN = (*WRITTEN_STATES, REFRESHED)
 """Lines that a controller logs as it writes a new leader epoch, before it sends it to anybody."""
 NEXT = "become_leader_skipped_already_leader"
-"""A broker is sent a later leader epoch in which it leads on; until 1.0 the line does not say which."""
+"""A broker is sent a later leader epoch in which it leads on. Until 1.0 the line does not say which; from 0.11 on
+another one has printed it (`Partition.makeLeader`)."""
 CREATED, ASSIGNED = "topics_changed", "reassignment_assignment_updated"
 """A ZooKeeper controller has new topics, with the assignments of their partitions; it writes another assignment."""
 NOT_IN_ISR = "controller_isr_removal_not_in_isr"
@@ -57,7 +58,8 @@ def to_printed_bounds(events: DataFrame) -> DataFrame:
     leader = F.when(kind.isin(*STARTED, NEXT), F.col("node_id")).otherwise(written_or_read)
     says = shown.isNotNull() | (kind == NEXT) | (is_read & (leader >= 0))
     is_whole = F.col("topic").isNotNull() & F.col("node_id").isNotNull() & says
-    return events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, EPOCH_CACHED, *WRITTEN, *READ) & is_whole).select(
+    lines = events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, EPOCH_CACHED, *WRITTEN, *READ) & is_whole)
+    return _without_begun(lines).select(
         *_PLACE,
         shown.alias("shown_epoch"),
         leader.alias("leader"),
@@ -68,6 +70,14 @@ def to_printed_bounds(events: DataFrame) -> DataFrame:
         F.lit(True).alias("is_shown"),
         ((kind == REFRESHED) | ((kind == REMOVED) & (F.col("leader") >= 0))).alias("keeps_leader"),
     )
+
+
+def _without_begun(lines: DataFrame) -> DataFrame:
+    """EVENTS without NEXT of nodes that print the leader epochs that they begin: they have printed this one already,
+    and it is no later one."""
+    is_printing = F.col("event_type").isin(*STARTED)
+    printing = lines.where(is_printing).select("cluster", "node_id", F.lit(NEXT).alias("event_type")).distinct()
+    return lines.join(F.broadcast(printing), ["cluster", "node_id", "event_type"], "left_anti")
 
 
 def to_fetched_epochs(events: DataFrame, *more: str) -> DataFrame:

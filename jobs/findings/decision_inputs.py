@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from jobs.findings.broker_signs import without_stale_lists
 from jobs.findings.election_exceptions import to_refusals
 from jobs.findings.lost_directories import to_lost_directories
+from jobs.findings.outdated_states import with_outdated
 from jobs.findings.registered_brokers import registered, with_earliest
 from jobs.findings.states_then import states_then
 from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
@@ -70,6 +71,7 @@ def to_election_inputs(
     """
     none, no_line = F.array().cast(IDS), F.array().cast(EVIDENCE)
     decisions = without_stale_lists(elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1))), signs)
+    decisions = with_outdated(decisions, states, begun)
     decisions = decisions.join(_plausible_replicas(decisions, states, events, topics, known_spans), DECISION, "left")
     decisions = decisions.join(_plausible_isrs(decisions, states, kraft_clusters), [*DECISION, "succeeded"], "left")
     decisions = decisions.withColumn(
@@ -84,7 +86,7 @@ def to_election_inputs(
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
     joined = _with_registered(decisions, states, brokers, known_spans, events, kraft_clusters, begun)
-    return joined.withColumns(
+    return joined.drop("is_outdated").withColumns(
         {
             "lists_live": F.col("live_brokers").isNotNull(),
             "live_brokers": F.coalesce("live_brokers", "possible"),
@@ -171,17 +173,18 @@ def _plausible_replicas(
 
 
 def _plausible_isrs(decisions: DataFrame, states: DataFrame, kraft_clusters: DataFrame) -> DataFrame:
-    """Elections with DECISION, PARTITION_TIMELINE -> DECISION, succeeded, `plausible_isr`, `isr_line`: of those without
-    an ISR before what it most likely was.
+    """Rows of `with_outdated` with DECISION, PARTITION_TIMELINE -> DECISION, succeeded, `plausible_isr`, `isr_line`: of
+    those without an ISR before what it most likely was.
 
-    Of one that failed the ISR before and after it. Of another one by ZooKeeper the last ISR that is known of the leader
-    epoch before: from there on only its leader changed it, which it logs; `isr_line` is a line that shows it. If nobody
-    led then, that of the one before it, which the lost leader left unless it was in sync alone
-    (`ReplicaStateMachine.removeReplicasFromIsr`).
+    Of one that failed the ISR before and after it, unless the state was outdated. Of another one by ZooKeeper the last
+    ISR that is known of the leader epoch before: from there on only its leader changed it, which it logs; `isr_line` is
+    a line that shows it. If nobody led then, that of the one before it, which the lost leader left unless it was in
+    sync alone (`ReplicaStateMachine.removeReplicasFromIsr`).
     """
     lacking = decisions.where("isr_before IS NULL")
-    failed = lacking.where("NOT succeeded").select(*DECISION)
-    then = states_then(lacking.where("NOT succeeded"), states, supposes=True)
+    current = lacking.where("NOT succeeded AND NOT is_outdated")
+    failed = current.select(*DECISION)
+    then = states_then(current, states, supposes=True)
     of_failed = failed.join(then.select(*INCARNATION, "at", F.col("isr_before").alias("isr")), [*INCARNATION, "at"])
     state = F.struct("isr", F.slice("evidence", 1, 1).alias("line"), "since", "leader")
     last = states.groupBy(*INCARNATION, "leader_epoch").agg(F.max_by(state, "ordinal").alias("last"))

@@ -98,7 +98,8 @@ def test_a_leader_epoch_starts_with_its_leader_s_first_line(starts: DataFrame, s
 
 # 2 begins to lead payments-0, and the preferred leader 1 is elected, which dies before it hears of it; of orders-0 two
 # leader epochs are missing, in either of which it may have led; it leads audit-0 already; 1 is elected to lead clicks-0
-# in leader epoch 6, and lines of 5 are lost
+# in leader epoch 6, and lines of 5 are lost; to lead views-0 in 5, for 9 logs that it writes 6 afterwards; of likes-0
+# another controller logs that
 COMPLETIONS = """
 event_type                   | topic    | partition | node_id | at       | leader | leader_epoch | line
 leader_epoch_started         | payments | 0         | 2       | 10:00:00 |        | 4            | 1
@@ -113,11 +114,19 @@ leader_epoch_started         | audit    | 0         | 2       | 10:00:20 |      
 leader_epoch_started         | clicks   | 0         | 2       | 10:00:00 |        | 4            | 10
 preferred_election_completed | clicks   | 0         | 9       | 10:00:10 | 1      |              | 11
 leader_epoch_started         | clicks   | 0         | 1       | 10:00:11 |        | 6            | 12
+leader_epoch_started         | views    | 0         | 2       | 10:00:00 |        | 4            | 13
+preferred_election_completed | views    | 0         | 9       | 10:00:10 | 1      |              | 14
+controller_isr_removed       | views    | 0         | 9       | 10:00:11 | 1      | 6            | 15
+leader_epoch_started         | likes    | 0         | 2       | 10:00:00 |        | 4            | 16
+preferred_election_completed | likes    | 0         | 9       | 10:00:10 | 1      |              | 17
+controller_isr_removed       | likes    | 0         | 8       | 10:00:11 | 1      | 6            | 18
 """
 
 
 def test_the_one_leader_epoch_that_a_preferred_election_can_have_begun(frame: Frame, same: Same) -> None:
-    names = "".join(f"{topic} | 0 | 10:00:00\n" for topic in ("payments", "orders", "audit", "clicks"))
+    names = "".join(
+        f"{topic} | 0 | 10:00:00\n" for topic in ("payments", "orders", "audit", "clicks", "views", "likes")
+    )
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\n" + names)
     events, states = frame(EVENTS, COMPLETIONS), frame(STATES, "topic\n")
     rows = to_leader_epoch_starts(
@@ -126,13 +135,15 @@ def test_the_one_leader_epoch_that_a_preferred_election_can_have_begun(frame: Fr
     same(
         rows.where("is_elected"),
         """topic    | partition | leader | leader_epoch | since    | evidence
-           payments | 0         | 1      | 5            | 10:00:10 | 9@f:2""",
+           payments | 0         | 1      | 5            | 10:00:10 | 9@f:2
+           views    | 0         | 1      | 5            | 10:00:10 | 9@f:14""",
     )
     timeline, spans = frame(PARTITION_TIMELINE, "topic\n"), known_spans(frame, COVERAGE, "node_id")
     same(
         to_elections(timeline, events, topics, spans, EvidenceKinds(), rows),
         """topic    | partition | leader | leader_epoch | at       | previous_leader | succeeded
-           payments | 0         | 1      | 5            | 10:00:10 | 2               | true""",
+           payments | 0         | 1      | 5            | 10:00:10 | 2               | true
+           views    | 0         | 1      | 5            | 10:00:10 | 2               | true""",
     )
 
 

@@ -135,12 +135,15 @@ def _completed(events: DataFrame, incarnations: DataFrame) -> DataFrame:
 
     It is the one between that which lines show last before it, of another leader, and the next one that any line shows,
     if only one is missing there. (That leader may have died before it heard of it.) If it leads in the next one, the
-    line may be of that, and lines of the one between are lost.
+    line may be of that, and lines of the one between are lost; not if its controller logs later that it writes the
+    next one.
     """
-    place = (HISTORY, "at", "leader", "shown_epoch", "evidence")
+    place = (HISTORY, "at", "node_id", "leader", "shown_epoch", "is_written", "evidence")
     shown = with_history(to_epoch_bounds(events).where("shown_epoch IS NOT NULL"), incarnations)
     lines = events.where((F.col("event_type") == COMPLETED) & F.expr("topic IS NOT NULL AND leader >= 0"))
-    completed = with_history(lines, incarnations).withColumn("shown_epoch", F.lit(None).cast("int"))
+    completed = with_history(lines, incarnations).withColumns(
+        {"shown_epoch": F.lit(None).cast("int"), "is_written": F.lit(False)}
+    )
     both = (
         shown.withColumn("evidence", F.lit(None))
         .select(*place)
@@ -155,11 +158,16 @@ def _completed(events: DataFrame, incarnations: DataFrame) -> DataFrame:
     later = rows_from([HISTORY], "own_epoch", 1)
     with_leader = F.expr("shown_epoch IS NOT NULL AND leader IS NOT NULL")
     next_led = F.min(F.when(with_leader, F.struct("shown_epoch", "leader"))).over(later)
+    writes = F.col("is_written") & F.col("shown_epoch").isNotNull()
+    next_written = F.min(F.when(writes, F.struct("shown_epoch", "at", "node_id"))).over(later)
     leads_next = "coalesce(next_led.shown_epoch = following AND next_led.leader = leader, false)"
+    is_same = "next_written.shown_epoch = following AND next_written.node_id = node_id"
+    is_written_later = f"coalesce({is_same} AND next_written.at > at, false)"
+    of_next = {"following": F.min("shown_epoch").over(later), "next_led": next_led, "next_written": next_written}
     return (
-        with_before.withColumns({"following": F.min("shown_epoch").over(later), "next_led": next_led})
+        with_before.withColumns(of_next)
         .where("evidence IS NOT NULL AND following = own_epoch + 2 AND before.leader <> leader")
-        .where(f"NOT {leads_next}")
+        .where(f"NOT {leads_next} OR {is_written_later}")
         .select(HISTORY, "at", "leader", (F.col("own_epoch") + 1).alias("leader_epoch"), "evidence")
     )
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 SHOWING = """
 topic     | at       | node_id | event_type                           | leader | leader_epoch | isr | fields
 stale     | 10:00:00 | 1       | leader_and_isr_stale_leader_epoch    |        | 3            |     | current_leader_epoch=4
-begun     | 10:00:00 | 1       | leader_epoch_started                 |        | 5            |     | previous_leader_epoch=-1
-# it knew 3 until then
-goes_on   | 10:00:00 | 1       | leader_epoch_started                 |        | 5            |     | previous_leader_epoch=3
+begun     | 10:00:00 | 1       | leader_epoch_started                 |        | 5            |     |
 follows   | 10:00:00 | 1       | partition_follower_epoch_started     | 2      | 5            |     |
 # it does not say which one; a node that prints the leader epochs that it begins (0.11 on) has done so already
 skipped   | 10:00:00 | 5       | become_leader_skipped_already_leader |        |              |     |
@@ -106,8 +104,6 @@ def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
         """topic     | node_id | shown_epoch | leader | isr | is_written | is_known | is_read | is_shown | keeps_leader
            stale     | 1       | 4           |        |     | false      | true     | false   | true | false
            begun     | 1       | 5           | 1      |     | false      | true     | false   | true | false
-           goes_on   | 1       | 5           | 1      |     | false      | true     | false   | true | false
-           goes_on   | 1       | 3           |        |     | false      | true     | false   | true | false
            follows   | 1       | 5           |        |     | false      | true     | false   | true | false
            recorded  | 1       | 5           |        |     | false      | false    | false   | true | false
            skipped   | 5       |             | 5      |     | false      | true     | false   | true | false
@@ -117,14 +113,6 @@ def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
            triggered | 9       |             | 2      |     | false      | false    | false   | true | false
            completed | 9       |             | 3      |     | false      | false    | false   | true | false""",
     )
-
-
-def test_what_a_leader_knew_before_it_knew_until_it_begins_the_next(frame: Frame) -> None:
-    known = to_epoch_bounds(frame(EVENTS, SHOWING)).where("topic = 'goes_on'").orderBy("at").collect()
-    assert [(row["shown_epoch"], row["at"].isoformat(), row["line"]) for row in known] == [
-        (3, "2026-11-21T09:59:59.999999", 3),
-        (5, "2026-11-21T10:00:00", 3),
-    ]
 
 
 def test_followers_show_the_leader_epoch_that_they_fetch_in(frame: Frame, same: Same) -> None:

@@ -12,7 +12,6 @@ from jobs.timelines.known_spans import controller_run_at
 from jobs.timelines.leader_lines import FOLLOWS, STARTED
 from jobs.timelines.observations import INITIALIZED, REFRESHED, SELECTED, number_of, sorted_ids
 from jobs.timelines.topics import INCARNATION
-from schemas.spark import IDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,8 +46,7 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
     `is_known`, `is_read`, `is_shown`, `keeps_leader`: lines of which each shows that a leader epoch had begun by then,
     that its node began another one, or who led (`udfs.reconstruct.placed_changes`); `is_read`: a controller has read
     the state from ZooKeeper right then."""
-    printed = to_printed_bounds(events).unionByName(_before_begun(events))
-    return printed.unionByName(to_fetched_epochs(events), allowMissingColumns=True)
+    return to_printed_bounds(events).unionByName(to_fetched_epochs(events), allowMissingColumns=True)
 
 
 def to_printed_bounds(events: DataFrame) -> DataFrame:
@@ -71,26 +69,6 @@ def to_printed_bounds(events: DataFrame) -> DataFrame:
         (kind == NOT_IN_ISR).alias("is_read"),
         F.lit(True).alias("is_shown"),
         ((kind == REFRESHED) | ((kind == REMOVED) & (F.col("leader") >= 0))).alias("keeps_leader"),
-    )
-
-
-def _before_begun(events: DataFrame) -> DataFrame:
-    """Rows of `to_printed_bounds`: a node that begins a leader epoch prints which one it knew until then (0.11 on)."""
-    known, no = number_of("previous_leader_epoch"), F.lit(False)
-    is_whole = F.col("topic").isNotNull() & F.col("node_id").isNotNull() & (known >= 0)
-    return events.where(F.col("event_type").isin(*STARTED) & is_whole).select(
-        *(
-            (F.col("at") - F.expr("INTERVAL 1 MICROSECOND")).alias("at") if name == "at" else F.col(name)
-            for name in _PLACE
-        ),
-        known.alias("shown_epoch"),
-        F.lit(None).cast("int").alias("leader"),
-        F.lit(None).cast(IDS).alias("isr"),
-        no.alias("is_written"),
-        F.lit(True).alias("is_known"),
-        no.alias("is_read"),
-        F.lit(True).alias("is_shown"),
-        no.alias("keeps_leader"),
     )
 
 

@@ -11,10 +11,11 @@ from pyspark.sql import functions as F
 
 from jobs.answers.partition_steps import PartitionRows, steps_of
 from jobs.answers.story_lanes import partition_lanes
-from jobs.findings.last_brokers import to_last_brokers
+from jobs.findings.last_brokers import to_last_brokers, without_deleted
 from jobs.findings.outages import to_outages
-from schemas.findings import ELECTIONS
+from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS
+from schemas.spark import INT, TEXT, TIME, struct
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE
 from tests.test_findings import LAST, TAKEOVERS, known_spans, states
 
@@ -288,3 +289,18 @@ def test_the_story_says_where_nobody_knows_who_led() -> None:
 def test_an_outage_that_a_state_shows_is_told_once() -> None:
     rows = story(led(0, 10, 2, 0), led(10, 20, -1, 1), led(20, None, 2, 2))
     assert [step.kind for step in steps_of(rows, at(1), at(15))] == ["outage"]
+
+
+def test_a_topic_that_was_being_deleted_has_no_outage_as_the_last_broker_is_shut_down(frame: Frame, same: Same) -> None:
+    """Broker 1 was the last one, and went at 10:10:00; what waits for its deletion since before has a line."""
+    stops = frame(struct(cluster=TEXT, broker=INT, stopped_at=TIME), "broker | stopped_at\n 1 | 10:10:00")
+    outages = """
+        topic | since    | cause
+        gone  | 10:10:00 | topic_deletion
+        there | 10:10:00 | controlled_shutdown
+        plain | 10:10:00 |
+        waits | 10:09:00 | topic_deletion"""
+    same(
+        without_deleted(frame(OFFLINE_PARTITIONS, outages), stops),
+        "topic\n there\n plain\n waits",
+    )

@@ -40,3 +40,11 @@ def to_last_brokers(brokers: DataFrame, controllers: DataFrame) -> DataFrame:
         .where(was_controller & resigned_then)
         .select("cluster", "last.*")
     )
+
+
+def without_deleted(outages: DataFrame, last_brokers: DataFrame) -> DataFrame:
+    """Outages with causes, rows of `to_last_brokers` -> outages but those of topics that were being deleted as the last
+    broker was shut down: no line tells whether they were still there."""
+    stops = last_brokers.select("cluster", F.col("stopped_at").alias("since"), F.lit(True).alias("is_last"))
+    is_of_deleted = F.coalesce(F.col("is_last") & (F.col("cause") == "topic_deletion"), F.lit(False))
+    return outages.join(F.broadcast(stops), ["cluster", "since"], "left").where(~is_of_deleted).select(*outages.columns)

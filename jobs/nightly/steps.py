@@ -29,7 +29,7 @@ from jobs.findings.gauges import (
 )
 from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
-from jobs.findings.last_brokers import to_last_brokers
+from jobs.findings.last_brokers import to_last_brokers, without_deleted
 from jobs.findings.log_dirs import to_log_dir_failures
 from jobs.findings.lost_lines import all_lossy_hours, without_lost_lines
 from jobs.findings.metadata_caches import to_cache_verdicts
@@ -320,7 +320,8 @@ def _outages_with_causes(work: Work, stops: DataFrame, lately: DataFrame) -> Dat
         others = work.inputs.all_rows("offline_partitions").where(f"NOT ({work.scope.rows_of('topic_timeline')})")
         outages = outages.unionByName(others)
     runs = to_controller_runs(controllers, work.inputs.facts.coverage)
-    return with_causes(outages, lately, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers, runs)
+    caused = with_causes(outages, lately, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers, runs)
+    return without_deleted(caused, last_brokers)
 
 
 # ---- replay ---------------------------------------------------------------------------------------------------------

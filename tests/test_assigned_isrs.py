@@ -25,11 +25,12 @@ NEW = struct(
 RUNS = struct(cluster=TEXT, runs=T.ArrayType(struct(since=TIME, until=TIME)))
 REASSIGNED = struct(cluster=TEXT, topic=TEXT, partition=INT, reassigned=FLAG, reassigned_since=TIME)
 
-# 0 is the controller until 1 takes over at 10:20
+# 0 is the controller until 1 takes over at 10:20, and again from 10:25 on
 TERMS = """
 controller_id | controller_epoch | mode      | since
 0             | 1                | zookeeper | 10:00:00
 1             | 2                | zookeeper | 10:20:00
+0             | 3                | zookeeper | 10:25:00
 """
 # that 3 is deleted before it is added at 10:08 is in no line
 SIGNS = """
@@ -45,6 +46,7 @@ at       | node_id | line | event_type                               | fields
 10:08:00 | 0       | 9    | broker_set_changed | added_brokers=3; deleted_brokers=; live_brokers=0,1,3,4,5
 10:20:01 | 1       | 1    | controller_context_live_brokers          | live_brokers=Set(0, 1)
 10:20:02 | 1       | 2    | controller_context_shutting_down_brokers | shutting_down_brokers=Set()
+10:25:01 | 0       | 10   | controller_context_live_brokers          | live_brokers=Set(0, 1)
 """
 CREATED = """
 topic             | partition | incarnation | at       | node_id | file_id | line | replicas
@@ -58,6 +60,8 @@ lost_line         | 0         | 1           | 10:06:00 | 0       | c       | 17 
 never_listed      | 0         | 1           | 10:06:00 | 0       | c       | 18   | 0,9
 of_next_term      | 0         | 1           | 10:21:00 | 1       | c       | 11   | 0,1
 not_there_then    | 0         | 1           | 10:21:00 | 1       | c       | 12   | 0,5
+of_a_zombie       | 0         | 1           | 10:26:00 | 1       | c       | 14   | 0,1
+went_between      | 0         | 1           | 10:26:00 | 0       | c       | 22   | 0,5
 lone              | 0         | 1           | 10:01:00 | 0       | c       | 19   | 2
 two_assignments   | 0         | 1           | 10:01:00 | 0       | c       | 20   | 0,1
 two_assignments   | 0         | 1           | 10:01:01 | 0       | c       | 21   | 1,0
@@ -84,7 +88,7 @@ def test_a_new_partition_has_all_replicas_in_sync_that_its_controller_counts_as_
         """topic        | node_id | of_epoch | assigned_isr | assigned_since | assigned_until
            alive        | 2       | 0        | 0,1,2        | 10:01:00       | 10:20:00
            back         | 1       | 0        | 0,1          | 10:04:00       | 10:20:00
-           of_next_term | 0       | 0        | 0,1          | 10:21:00       | 10:30:00""",
+           of_next_term | 0       | 0        | 0,1          | 10:21:00       | 10:25:00""",
     )
 
 

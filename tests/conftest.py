@@ -5,6 +5,8 @@ Nothing here imports pyspark before a test asks for it: a test that does not ask
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -60,6 +62,19 @@ def spark() -> Iterator[SparkSession]:
 
     with session(TEST_SETTINGS) as started:
         yield started
+
+
+@pytest.fixture(scope="module", autouse=True)
+def let_go() -> Iterator[None]:
+    """What the tests of a file hold ends with it, for Python seldom looks for cycles: plans of all files together fill
+    the session's heap."""
+    yield
+    if "pyspark" in sys.modules:
+        from pyspark.sql import SparkSession
+
+        gc.collect()
+        if (spark := SparkSession.getActiveSession()) is not None:
+            spark.catalog.clearCache()
 
 
 @pytest.fixture

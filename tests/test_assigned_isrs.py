@@ -116,17 +116,19 @@ def test_nothing_is_known_if_the_log_has_a_hole_since_its_brokers_were_listed(fr
 
 
 def test_a_log_that_begins_within_a_term_has_who_is_alive_in_its_first_list(frame: Frame, same: Same) -> None:
-    """0 and 1 were there before it begins; 6 shut down, and is back at once; 5 is deleted."""
+    """0 and 1 were there before it begins; 6 shut down, and is back at once; 5 is deleted. That 7 registers anew is no
+    proof that its controller counted on it before."""
     runs = frame(RUNS, "cluster | runs\n c |").withColumn("runs", F.expr(_run("10:00:00")))
     lists = """
         at       | node_id | line | event_type                  | fields
         10:00:03 | 0       | 1    | controlled_shutdown_started | broker=6
-        10:00:05 | 0       | 2    | broker_set_changed | added_brokers=; deleted_brokers=5; live_brokers=0,1,6
-        10:00:09 | 0       | 3    | broker_set_changed | added_brokers=; bounced_brokers=6; live_brokers=0,1,6"""
+        10:00:05 | 0       | 2    | broker_set_changed | added_brokers=; deleted_brokers=5; live_brokers=0,1,6,7
+        10:00:09 | 0       | 3    | broker_set_changed | added_brokers=; bounced_brokers=6,7; live_brokers=0,1,6,7"""
     created = """
         topic   | partition | incarnation | at       | node_id | file_id | line | replicas
         early   | 0         | 1           | 10:00:04 | 0       | c       | 1    | 0,1
         listed  | 0         | 1           | 10:00:06 | 0       | c       | 2    | 0,1
+        before  | 0         | 1           | 10:00:06 | 0       | c       | 6    | 0,7
         closes  | 0         | 1           | 10:00:06 | 0       | c       | 3    | 0,6
         bounced | 0         | 1           | 10:00:10 | 0       | c       | 4    | 6,0
         gone    | 0         | 1           | 10:00:10 | 0       | c       | 5    | 0,5"""

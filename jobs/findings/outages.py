@@ -17,6 +17,7 @@ from jobs.timelines.evidence import MOST_EVIDENCE, evidence_by, milliseconds
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.leader_epoch_starts import LAST_OF_FIRST_REQUESTS
 from jobs.timelines.observations import number_of
+from jobs.timelines.states.partition_evidence import RETRIED
 from jobs.timelines.topics import HISTORY, INCARNATION
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE, IDS
@@ -105,7 +106,7 @@ def _late_lines(events: DataFrame) -> DataFrame:
     The broker logs it as it is newly connected, the controller as it fails to send it (`RequestSendThread.doWork`).
     """
     is_first = f"leader = -1 AND correlation_id <= {LAST_OF_FIRST_REQUESTS}"
-    late = events.where(f"{is_first} OR event_type = 'controller_request_retry'")
+    late = events.where(f"{is_first} OR event_type = '{RETRIED}'")
     return late.select("cluster", F.struct("node_id", "file_id", "line").alias("first_line")).distinct()
 
 

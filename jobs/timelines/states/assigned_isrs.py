@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.timelines.controllers import ZOOKEEPER
 from jobs.timelines.known_spans import controller_run_at
 from jobs.timelines.observations import ids_of, number_of
+from jobs.timelines.running_windows import rows_behind
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import IDS
 from udfs.kafka.verdicts_columns import doubt
@@ -26,6 +27,7 @@ _LOADED_SHUTTING_DOWN, _SHUT_DOWN = "controller_context_shutting_down_brokers", 
 _ALIVE, _GONE, _LISTED, _ASKED = "alive", "gone", "listed", "asked"
 _TERM = ("cluster", "node_id", "term")
 _ORDER = ("at", "file_id", "line")
+_PLACE = ("at", "node_id", "file_id", "line")
 
 
 def with_assigned_isr(begins: DataFrame, assigned: DataFrame | None) -> DataFrame:
@@ -77,22 +79,19 @@ def to_first_isrs(
     a broker contradicts that, a line is lost, and nothing is known.
     """
     created = _created(new_assignments.where(F.col("cluster").isin(*clusters))).where("size(replicas) > 1")
-    line = ("cluster", "at", "node_id", "file_id", "line")
     asked = created.select(
         "cluster", F.col("assigned_since").alias("at"), "assignment_line.*", F.explode("replicas").alias("broker"),
         F.lit(_ASKED).alias("sign"), F.struct(*INCARNATION).alias("of_partition"),
     )  # fmt: skip
-    signs = _signs(events.where(F.col("cluster").isin(*clusters)), line)
+    signs = _signs(events.where(F.col("cluster").isin(*clusters)))
     in_order = Window.partitionBy("cluster", "node_id").orderBy(*_ORDER)
     rows = signs.unionByName(asked, allowMissingColumns=True).withColumn(
         "term", F.sum(F.when(F.col("is_first"), 1)).over(in_order.rangeBetween(Window.unboundedPreceding, 0))
     )
-    place = F.struct("at", "node_id", "file_id", "line")
     is_known, is_sign = F.col("sign").isin(_ALIVE, _GONE), F.col("sign") != _ASKED
-    of_broker = Window.partitionBy(*_TERM, "broker")
-    before = of_broker.orderBy(*_ORDER).rowsBetween(Window.unboundedPreceding, -1)
-    after = of_broker.orderBy(*(F.desc(name) for name in _ORDER)).rowsBetween(Window.unboundedPreceding, -1)
-    known = F.struct("sign", place.alias("place"))
+    before = Window.partitionBy(*_TERM, "broker").orderBy(*_ORDER).rowsBetween(Window.unboundedPreceding, -1)
+    after = rows_behind((*_TERM, "broker"), _ORDER)
+    known = F.struct("sign", F.struct(*_PLACE).alias("place"))
     looked_up = rows.withColumns(
         {
             "last_known": F.last(F.when(is_known, known), ignorenulls=True).over(before),
@@ -127,31 +126,36 @@ def _created(new_assignments: DataFrame) -> DataFrame:
     )
 
 
-def _signs(events: DataFrame, line: Sequence[str]) -> DataFrame:
+def _signs(events: DataFrame) -> DataFrame:
     """EVENTS -> a line's place, `broker`, `sign`, `is_first`: what a controller logs of which brokers are alive.
 
-    A list has all that are (_LISTED), and who is new among them (_ALIVE). `is_first`: of a term, whose controller lists
-    all brokers anew.
+    A list has all that are (_LISTED), and who is new among them, or registered anew (_ALIVE). `is_first`: of a term,
+    whose controller lists all brokers anew.
     """
+    kind, none = F.col("event_type"), F.array().cast(IDS)
 
-    def of(event_type: str, brokers: Column, sign: str) -> DataFrame:
-        is_first = F.lit(event_type == _LOADED)
-        rows = events.where(F.col("event_type") == event_type).where("node_id IS NOT NULL")
-        return rows.select(*line, brokers.alias("broker"), F.lit(sign).alias("sign"), is_first.alias("is_first"))
+    def of(sign: str, brokers: Column) -> Column:
+        return F.transform(brokers, lambda broker: F.struct(broker.alias("broker"), F.lit(sign).alias("sign")))
 
-    each = [
-        of(_LOADED, F.explode(ids_of("live_brokers")), _ALIVE),
-        of(_LOADED_SHUTTING_DOWN, F.explode(ids_of("shutting_down_brokers")), _GONE),
-        of(_CHANGED, F.explode(ids_of("added_brokers")), _ALIVE),
-        of(_CHANGED, F.explode(ids_of("bounced_brokers")), _ALIVE),
-        of(_CHANGED, F.explode(ids_of("deleted_brokers")), _GONE),
-        of(_CHANGED, F.explode(F.array_except(ids_of("live_brokers"), ids_of("added_brokers"))), _LISTED),
-        of(_SHUT_DOWN, F.coalesce("broker_id", number_of("broker")), _GONE),
-    ]
-    rows = each[0]
-    for others in each[1:]:
-        rows = rows.unionByName(others)
-    return rows.where("broker IS NOT NULL")
+    def ids(name: str) -> Column:
+        return F.coalesce(ids_of(name), none)
+
+    new, shut_down = (
+        F.concat(ids("added_brokers"), ids("bounced_brokers")),
+        F.coalesce("broker_id", number_of("broker")),
+    )
+    changed = F.concat(
+        of(_ALIVE, new), of(_GONE, ids("deleted_brokers")), of(_LISTED, F.array_except(ids("live_brokers"), new))
+    )
+    signs = (
+        F.when(kind == _LOADED, of(_ALIVE, ids("live_brokers")))
+        .when(kind == _LOADED_SHUTTING_DOWN, of(_GONE, ids("shutting_down_brokers")))
+        .when(kind == _CHANGED, changed)
+        .when(kind == _SHUT_DOWN, of(_GONE, F.array(shut_down)))
+    )
+    lines = events.where(kind.isin(_LOADED, _LOADED_SHUTTING_DOWN, _CHANGED, _SHUT_DOWN) & F.col("node_id").isNotNull())
+    each = lines.select("cluster", *_PLACE, (kind == _LOADED).alias("is_first"), F.explode(signs).alias("one"))
+    return each.select("cluster", *_PLACE, "is_first", "one.*").where("broker IS NOT NULL")
 
 
 def _in_term(created: DataFrame, controllers: DataFrame, runs: DataFrame) -> DataFrame:

@@ -167,7 +167,8 @@ def gather(
         observations = observations.unionByName(to_reported_states(leader_lines))
     listed = None
     if kinds.listed:
-        states_of_lists = checkpointed(to_listed_observations(without_old_retries(events, controllers, facts.coverage)))
+        current = without_old_retries(events, controllers, facts.coverage) if kinds.have([RETRIED]) else events
+        states_of_lists = checkpointed(to_listed_observations(current))
         with_epoch = states_of_lists.where("partition_epoch IS NOT NULL").drop("is_by_comma")
         observations = observations.unionByName(with_epoch)
         without_number = states_of_lists.where("partition_epoch IS NULL")

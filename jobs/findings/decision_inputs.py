@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.broker_signs import without_stale_lists
 from jobs.findings.election_exceptions import to_refusals
 from jobs.findings.lost_directories import to_lost_directories
@@ -71,7 +72,7 @@ def to_election_inputs(
     """
     none, no_line = F.array().cast(IDS), F.array().cast(EVIDENCE)
     decisions = without_stale_lists(elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1))), signs)
-    decisions = with_outdated(decisions, states, begun)
+    decisions = checkpointed(with_outdated(decisions, states, begun))
     decisions = decisions.join(_plausible_replicas(decisions, states, events, topics, known_spans), DECISION, "left")
     decisions = decisions.join(_plausible_isrs(decisions, states, kraft_clusters), [*DECISION, "succeeded"], "left")
     decisions = decisions.withColumn(
@@ -85,7 +86,7 @@ def to_election_inputs(
     decisions = decisions.join(to_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
-    joined = _with_registered(decisions, states, brokers, known_spans, events, kraft_clusters, begun)
+    joined = _with_registered(checkpointed(decisions), states, brokers, known_spans, events, kraft_clusters, begun)
     return joined.drop("is_outdated").withColumns(
         {
             "lists_live": F.col("live_brokers").isNotNull(),
@@ -113,7 +114,9 @@ def _with_registered(
 ) -> DataFrame:
     """Elections with DECISION -> the same with `possible` and `certain` (see `registered`), `on_failed_dir`,
     `online_as_begun`."""
-    dated = with_earliest(decisions, states, known_spans, kraft_clusters).withColumn("concerned", _concerned())
+    dated = checkpointed(
+        with_earliest(decisions, states, known_spans, kraft_clusters).withColumn("concerned", _concerned())
+    )
     joined = decisions.join(registered(dated, brokers, known_spans, kraft_clusters), DECISION, "left").join(
         on_failed_directories(decisions, events), DECISION, "left"
     )

@@ -49,7 +49,7 @@ def with_dead_leaders(
         .unionByName(_found_dead(states, takeovers))
         .unionByName(_left_behind(states, last_brokers))
     )
-    dead = (
+    dead = checkpointed(
         unwritten.withColumn("raises_epoch", F.lit(0))
         .unionByName(to_unseen_losses(failures, brokers).withColumn("raises_epoch", F.lit(1)))
         .groupBy(*key)

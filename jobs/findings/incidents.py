@@ -14,6 +14,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.node_stops import FAILED_START, RESTART
 from jobs.findings.outage_causes import with_stop_around
 from jobs.findings.outage_ends import with_ends
@@ -93,7 +94,7 @@ def to_incidents(
     """NODE_STOPS, LOG_DIR_FAILURES, OFFLINE_PARTITIONS with causes, ELECTIONS, REASSIGNMENTS, ISR_CHANGES,
     CONTROLLER_TIMELINE, TOPIC_TIMELINE, EVENTS -> INCIDENTS; all of whole clusters."""
     small_stops = F.broadcast(stops)
-    dir_keys = F.broadcast(_dir_keys(failures, stops))
+    dir_keys = F.broadcast(checkpointed(_dir_keys(failures, stops)))
     outage_facts = _outages(with_ends(outages, elections, topics), dir_keys)
     kinds = [
         _stops(stops),

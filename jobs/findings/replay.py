@@ -100,7 +100,8 @@ def to_verdicts(
     which nothing is judged; `term_releases`: see `to_term_releases`, and they and `to_node_releases` count before.
     """
     takeovers, term = kraft_takeovers(controllers), ["cluster", "controller_epoch"]  # KRaft decides from then on
-    of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
+    of_cluster = checkpointed(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
+    of_cluster = F.broadcast(of_cluster)
     of_term, of_node = F.broadcast(term_releases), to_node_releases(events, settings.kafka_versions)
     printed = checkpointed(with_printed(states, events))
     elections = with_clean_exit(elections, events, brokers).join(of_cluster, "cluster", "left")

@@ -47,6 +47,7 @@ class Work:
     """Where tables are made and saved."""
     _saves: list[Future[None]] = field(default_factory=list)
     _tables: dict[str, DataFrame] = field(default_factory=dict)  # by name, as `table` returned them
+    _spans: dict[tuple[tuple[str, ...], tuple[str, ...]], DataFrame] = field(default_factory=dict)
 
     def table(self, name: str) -> DataFrame:
         """The rows in scope of a table as it was written last; persisted for the next step that asks."""
@@ -135,8 +136,11 @@ class Work:
 
     def known_spans(self, kinds: tuple[str, ...], *by: str) -> DataFrame:
         """See `to_known_spans`; of whole clusters."""
-        facts, tolerance = self.inputs.facts, self.settings.coverage_tolerance
-        return to_known_spans(facts.coverage, kinds, tolerance, "cluster", *by, holes=facts.holes)
+        if (kinds, by) not in self._spans:
+            facts, tolerance = self.inputs.facts, self.settings.coverage_tolerance
+            spans = to_known_spans(facts.coverage, kinds, tolerance, "cluster", *by, holes=facts.holes)
+            self._spans[kinds, by] = checkpointed(spans)
+        return self._spans[kinds, by]
 
     @property
     def led_states(self) -> DataFrame:

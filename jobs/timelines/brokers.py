@@ -30,8 +30,6 @@ from schemas.spark import IDS
 from schemas.timelines import BROKER_TIMELINE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import Column
 
 _ZK_EVENTS = ("broker_set_changed", "controller_context_live_brokers")
@@ -78,6 +76,7 @@ _TRANSITION = ["cluster", "broker", "epoch", "at", "rank", "is_up", "how", "is_n
 unknown.
 """
 _ORDER = ["at", "rank", "node_id", "line", "file_id"]
+_LINE = ["cluster", "at", "node_id", "file_id", "line"]
 
 
 def to_broker_timeline(events: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
@@ -103,7 +102,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame, kinds: Evidenc
         transitions = _by_kraft(broker_events, events, controllers, kinds)
     else:
         transitions = _zk_transitions(broker_events)
-    intervals = _intervals(transitions)
+    intervals = checkpointed(_intervals(transitions))
     shutdowns = _controlled_shutdowns(intervals, broker_events, to_replay_spans(events, controllers), controllers)
     return (
         intervals.join(shutdowns, ["cluster", "broker", "since"], "left")
@@ -228,35 +227,27 @@ def _starts_dump() -> Column:
 
 def _zk_transitions(events: DataFrame) -> DataFrame:
     """EVENTS -> _TRANSITION as ZooKeeper's controller logged them."""
-    line = ["cluster", "at", "node_id", "file_id", "line"]
-    changed = events.where("event_type = 'broker_set_changed'")
+    is_change = F.col("event_type") == "broker_set_changed"
     listed = events.where("event_type = 'controller_context_live_brokers'")
-    lists = [
-        (changed, "bounced_brokers", 0, False, "bounced"),
-        (changed, "bounced_brokers", 1, True, "bounced"),
-        (changed, "deleted_brokers", 0, False, "session_expired"),
-        (changed, "added_brokers", 1, True, "added"),
-        (listed, "live_brokers", 1, True, "there"),
-    ]
-
-    def of_brokers(rows: DataFrame, brokers: Column, rank: int, is_up: bool, how: str) -> DataFrame:
-        return rows.select(
-            *line, brokers.alias("broker"), F.lit(rank).alias("rank"), F.lit(is_up).alias("is_up"),
-            F.lit(how).alias("how"), F.lit(None).cast("long").alias("epoch"),
-        )  # fmt: skip
-
-    frames = [of_brokers(rows, F.explode(ids_of(name)), rank, is_up, how) for rows, name, rank, is_up, how in lists]
-    transitions = reduce(lambda a, b: a.unionByName(b), frames)
+    changes = F.concat(
+        _changes(ids_of("bounced_brokers"), 0, False, "bounced"),
+        _changes(ids_of("bounced_brokers"), 1, True, "bounced"),
+        _changes(ids_of("deleted_brokers"), 0, False, "session_expired"),
+        _changes(ids_of("added_brokers"), 1, True, "added"),
+    )
+    there = _changes(ids_of("live_brokers"), 1, True, "there")
+    lines = events.where(F.col("event_type").isin(*_ZK_EVENTS))
+    transitions = checkpointed(_by_broker(lines, F.when(is_change, changes).otherwise(there)))
     # a new controller lists who is there; whoever was known and is not in the list went away before
     absent = (
-        listed.select(*line, ids_of("live_brokers").alias("live"))
+        listed.select(*_LINE, ids_of("live_brokers").alias("live"))
         .join(F.broadcast(transitions.select("cluster", "broker").distinct()), "cluster")
         .where(~F.array_contains("live", F.col("broker")))
     )
-    absences = of_brokers(absent, F.col("broker"), 0, False, "session_expired")
-    noticed = _with_unseen(transitions.unionByName(absences), changed, of_brokers)
+    absences = _by_broker(absent, _changes(F.array("broker"), 0, False, "session_expired"))
+    noticed = checkpointed(_with_unseen(transitions.unionByName(absences), events.where(is_change)))
     # who is shut down last is seen by nobody
-    stops = of_brokers(to_last_stops(events, noticed), F.col("broker"), 0, False, "session_expired")
+    stops = _by_broker(to_last_stops(events, noticed), _changes(F.array("broker"), 0, False, "session_expired"))
     counted = noticed.unionByName(stops).withColumn("is_new", F.lit(True)).select(*_TRANSITION)
     printed = to_printed_epochs(events).withColumns(
         {"is_up": F.lit(None).cast("boolean"), "is_new": F.lit(None).cast("boolean"), "rank": F.lit(2)}
@@ -264,9 +255,19 @@ def _zk_transitions(events: DataFrame) -> DataFrame:
     return with_registrations(counted.unionByName(printed.select(*_TRANSITION)), [F.col(name) for name in _ORDER])
 
 
-def _with_unseen(
-    noticed: DataFrame, changed: DataFrame, of_brokers: Callable[[DataFrame, Column, int, bool, str], DataFrame]
-) -> DataFrame:
+def _changes(brokers: Column, rank: int, is_up: bool, how: str) -> Column:
+    """A list of brokers -> what happens to each, as _TRANSITION has it; none of null."""
+    facts = F.lit(rank).alias("rank"), F.lit(is_up).alias("is_up"), F.lit(how).alias("how")
+    return F.transform(F.coalesce(brokers, F.array().cast(IDS)), lambda one: F.struct(one.alias("broker"), *facts))
+
+
+def _by_broker(lines: DataFrame, changes: Column) -> DataFrame:
+    """Rows with _LINE, their `_changes` -> a row for each broker, as _TRANSITION without `is_new`; `epoch` null."""
+    rows = lines.select(*_LINE, F.explode(changes).alias("change"))
+    return rows.select(*_LINE, "change.*", F.lit(None).cast("long").alias("epoch"))
+
+
+def _with_unseen(noticed: DataFrame, changed: DataFrame) -> DataFrame:
     """Transitions that a controller noticed, its lists of changes -> the former, with those that only a later list
     shows, for it has a broker, or lacks one, that did not change in it: the line of that is lost."""
     none = F.array().cast(IDS)
@@ -275,10 +276,9 @@ def _with_unseen(
     lists = changed.withColumns({"live": ids_of("live_brokers"), "moved": moved}).where("live IS NOT NULL")
     known = F.broadcast(noticed.select("cluster", "broker").distinct())
     listed = lists.join(known, "cluster").where(~F.array_contains("moved", F.col("broker")))
-    is_there = F.array_contains("live", F.col("broker"))
-    unseen = of_brokers(listed.where(is_there), F.col("broker"), 1, True, "there").unionByName(
-        of_brokers(listed.where(~is_there), F.col("broker"), 0, False, "session_expired")
-    )
+    there = _changes(F.array("broker"), 1, True, "there")
+    gone = _changes(F.array("broker"), 0, False, "session_expired")
+    unseen = _by_broker(listed, F.when(F.array_contains("live", F.col("broker")), there).otherwise(gone))
     marked = noticed.withColumn("is_listed", F.lit(False)).unionByName(unseen.withColumn("is_listed", F.lit(True)))
     order = Window.partitionBy("cluster", "broker").orderBy(*(F.col(name) for name in _ORDER))
     before = order.rowsBetween(Window.unboundedPreceding, -1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.timelines.cluster_lives import LifeStarts, by_life
 from jobs.timelines.evidence import evidence, milliseconds
 from jobs.timelines.failover_steps import TERM, with_failover_steps
@@ -43,7 +44,8 @@ def to_controller_timeline(events: DataFrame, life_starts: LifeStarts | None = N
 
 def _terms_of_one_life(events: DataFrame) -> DataFrame:
     """EVENTS -> CONTROLLER_TIMELINE without `cluster_incarnation`."""
-    terms = with_resignation(_with_activity(_started_terms(events), events), events)
+    terms = checkpointed(_with_activity(_started_terms(events), events))
+    terms = with_resignation(terms, events)
     until = F.least("resigned_at", "next_since")
     has_resigned = F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at"))
     return (

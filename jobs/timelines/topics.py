@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import evidence
 from jobs.timelines.observations import EPOCH_STARTED, LEADER_STARTED
@@ -60,7 +61,7 @@ def to_topic_timeline(events: DataFrame, life_starts: LifeStarts | None = None) 
     all_events, events = events, events.where(F.col("event_type") != ON_DISK)
     mentions = _mentions(events)
     names = _creations(mentions).groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
-    with_ids = F.broadcast(names.select("cluster", "topic").distinct())
+    with_ids = F.broadcast(checkpointed(names.select("cluster", "topic").distinct()))
     without_ids = all_events.join(with_ids, ["cluster", "topic"], "left_anti")
     starts = to_incarnation_starts(without_ids, life_starts or {})
     by_deletion = _by_deletion(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.cluster_facts import to_kraft_clusters
+from jobs.timelines.kraft_clusters import to_kraft_clusters
 from schemas.ingest import EVENTS
 
 if TYPE_CHECKING:

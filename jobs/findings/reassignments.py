@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.checkpoints import checkpointed
 from jobs.findings.reassignment_waits import with_stuck, with_waits
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.controllers import by_active_controller
@@ -52,7 +53,8 @@ def to_reassignments(
         eras.append(_before_2_4(_reassignment_lines(events, topics), states))
     if not eras:
         return no_rows(events.sparkSession, REASSIGNMENTS.schema)
-    waiting = with_waits(_until_deletion(reduce(DataFrame.unionByName, eras), topics), states)
+    known = checkpointed(_until_deletion(reduce(DataFrame.unionByName, eras), topics))
+    waiting = with_waits(known, states)
     return with_stuck(waiting, stops).select(*REASSIGNMENTS.columns)
 
 

@@ -147,8 +147,10 @@ class DerivationInputs:
 
     @cached_property
     def lossy_hours(self) -> LossyHours:
-        """When single lines of KRaft's clusters are lost."""
-        return collect_lossy_hours(self.events) if self.kinds.have(ANNOUNCED) else {}
+        """When single lines of clusters are lost."""
+        untraced = [name for name, kinds in self.kinds_by_cluster.items() if kinds.is_untraced_zookeeper]
+        may_be_lossy = self.kinds.have(ANNOUNCED) or untraced
+        return collect_lossy_hours(self.events, untraced) if may_be_lossy else {}
 
     @cached_property
     def lost_minutes(self) -> dict[str, LostMinutes]:

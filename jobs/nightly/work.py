@@ -132,7 +132,7 @@ class Work:
     def _has_unwritten_states(self) -> bool:
         """Whether any cluster with ZooKeeper does not log its requests (TRACE), which have each state."""
         by_cluster = self.inputs.facts.kinds_by_cluster.values()
-        return any(kinds.zookeeper and not kinds.is_traced for kinds in by_cluster)
+        return any(kinds.is_untraced_zookeeper for kinds in by_cluster)
 
     def known_spans(self, kinds: tuple[str, ...], *by: str) -> DataFrame:
         """See `to_known_spans`; of whole clusters."""

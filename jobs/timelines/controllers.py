@@ -219,7 +219,7 @@ def with_active(rows: DataFrame, controllers: DataFrame, events: DataFrame) -> D
         # as it becomes active it replays what others wrote, within the same millisecond
         return (F.col("at") > term["since"]) & has_not_ended & (restarted_at.isNull() | (F.col("at") < restarted_at))
 
-    spans = F.broadcast(terms.join(starts, ["cluster", "node_id"], "full"))
+    spans = F.broadcast(checkpointed(terms.join(starts, ["cluster", "node_id"], "full")))
     is_active = F.coalesce(F.exists("terms", is_within), F.lit(False))
     return rows.join(spans, ["cluster", "node_id"], "left").withColumn("is_active", is_active).drop("terms")
 

@@ -279,7 +279,7 @@ def _assigned_isrs(
     (TRACE), which has each state."""
     lone = to_lone_isrs(new_assignments, reassignments, runs)
     kinds_by_cluster = facts.kinds_by_cluster.items()
-    untraced = [name for name, kinds in kinds_by_cluster if kinds.zookeeper and not kinds.is_traced]
+    untraced = [name for name, kinds in kinds_by_cluster if kinds.is_untraced_zookeeper]
     return lone.unionByName(to_first_isrs(new_assignments, events, controllers, runs, untraced)) if untraced else lone
 
 
@@ -316,7 +316,7 @@ def _shrinks(events: DataFrame, incarnations: DataFrame) -> DataFrame:
 
 def _with_replayed(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS with `is_replayed`: of a KRaft controller's line about a state, whether it was starting; else null."""
-    spans = to_replay_spans(events, controllers)
+    spans = checkpointed(to_replay_spans(events, controllers))
     is_showing = F.col("event_type").isin(*SHOWING_BY_CONTROLLERS)
     is_in_span = F.col("lines.at").between(F.col("spans.replays_since"), F.col("spans.replays_until"))
     is_of_node = (F.col("lines.cluster") == F.col("spans.cluster")) & (F.col("lines.node_id") == F.col("spans.node_id"))

@@ -41,18 +41,19 @@ def of_leader(hour: int, *changes: str, cluster: str = "c", topic: str = "t") ->
     return "\n".join(rows) + "\n"
 
 
-def of_controller(hour: int, *events: str, cluster: str = "c") -> str:
-    """Lines of a controller, a minute apart: `+4` and `-4` list that broker 4 came or went, `~4` that it did both;
-    `came` and `went` take that up; `term` begins one."""
+def of_controller(hour: int, *moments: str, cluster: str = "c") -> str:
+    """Lines of a controller, a minute apart, those of one moment together: `+4` and `-4` list that broker 4 came or
+    went, `~4` that it did both; `came` and `went` take that up; `term` begins one."""
     names = {"+": "added_brokers", "-": "deleted_brokers", "~": "bounced_brokers"}
     kinds = {"came": "broker_startup", "went": "broker_failure", "term": "controller_elected"}
     rows = []
-    for number, event in enumerate(events):
-        kind = kinds.get(event, "broker_set_changed")
-        lists = dict.fromkeys(names.values(), "") | ({} if event in kinds else {names[event[0]]: event[1:]})
-        fields = "; ".join(f"{name}={ids}" for name, ids in lists.items())
-        place = f"{cluster} | 0 | controller | {hour * 100 + number} | {hour}:{number:02}:00 | | "
-        rows.append(f"{place} | {kind} | | {'' if event in kinds else fields}")
+    for minute, moment in enumerate(moments):
+        for number, event in enumerate(moment.split()):
+            kind = kinds.get(event, "broker_set_changed")
+            lists = dict.fromkeys(names.values(), "") | ({} if event in kinds else {names[event[0]]: event[1:]})
+            fields = "" if event in kinds else "; ".join(f"{name}={ids}" for name, ids in lists.items())
+            place = f"{cluster} | 0 | controller | {hour * 1000 + minute * 10 + number} | {hour}:{minute:02}:00 | | "
+            rows.append(f"{place} | {kind} | | {fields}")
     return "\n".join(rows) + "\n"
 
 
@@ -81,13 +82,14 @@ def test_changes_that_tell_nothing(frame: Frame, same: Same) -> None:
 
 
 def test_lists_of_brokers_that_nobody_takes_up(frame: Frame, same: Same) -> None:
-    """Each list is followed by what the controller does about it. Of 11:00 two lists are not; of 12:00 two have one
-    that belongs to a list that is lost; of 13:00 the last list of a term is not, which its controller may not have come
-    to, and one more."""
-    rows = of_controller(10, "term", "+1", "came", "-1", "went", "~2", "went", "came", "+1", "came")
-    rows += of_controller(11, "+1", "-1", "went", "~2", "came", "+4", "came")
-    rows += of_controller(12, "+1", "came", "went", "-1", "came", "went", "+3", "came")
-    rows += of_controller(13, "+1", "-1", "went", "+1", "term", "+1", "came")
+    """Each list is followed by what the controller does about it. Of 11:00 two lists are not; of 12:00 two lines belong
+    to a list that is lost; of 13:00 the last list of a term is not, which its controller may not have come to, and one
+    more; of 14:00 the last line, and one more."""
+    rows = of_controller(10, "term", "+1 came", "-1 went", "~2 went came", "+1 came", "-3 went")
+    rows += of_controller(11, "+1", "-1 went", "~2 came", "+4 came")
+    rows += of_controller(12, "+1 came", "went", "-1 went", "came", "+3 came")
+    rows += of_controller(13, "+1", "-1 went", "+1", "term", "+1 came")
+    rows += of_controller(14, "+1", "-1 went", "+1")
     same(
         hours(frame, rows),
         """cluster | hour
@@ -96,9 +98,15 @@ def test_lists_of_brokers_that_nobody_takes_up(frame: Frame, same: Same) -> None
     )
 
 
+def test_lines_of_one_moment_may_be_in_any_order_and_twice(frame: Frame, same: Same) -> None:
+    """As an export has them, or logs to which two appenders write."""
+    rows = of_controller(10, "came +1", "went -1", "came went ~2", "+3 +3 came came", "+1 came -1 went")
+    same(hours(frame, rows + of_controller(11, "+1 came")), NONE)
+
+
 def test_both_count_together_in_each_cluster(frame: Frame, same: Same) -> None:
     """One of each is enough; one in each of two clusters is not."""
-    change, lists = ("begin", "1,2,3>1", "1,2>1", "1>1,2"), ("+1", "-1", "went", "+1", "came")
+    change, lists = ("begin", "1,2,3>1", "1,2>1", "1>1,2"), ("+1", "-1 went", "+1 came")
     both = of_leader(10, *change) + of_controller(10, *lists)
     apart = of_leader(11, *change, cluster="a") + of_controller(11, *lists, cluster="b")
     same(hours(frame, both + apart), "cluster | hour\nc | 10:00:00")
@@ -106,7 +114,7 @@ def test_both_count_together_in_each_cluster(frame: Frame, same: Same) -> None:
 
 def test_only_clusters_without_requests_are_looked_at(frame: Frame) -> None:
     """Where requests are logged these tell it."""
-    lost = ("+1", "-1", "went", "~2", "came", "+4", "came")
+    lost = ("+1", "-1 went", "~2 came", "+4 came")
     events = frame(EVENTS, f"{COLUMNS}\n" + of_controller(10, *lost) + of_controller(10, *lost, cluster="traced"))
     assert collect_lossy_hours(events, ["c"]) == {"c": [micros("10:00:00")]}
     assert collect_lossy_hours(events) == {}

@@ -46,6 +46,8 @@ BEGUN, SHRINKS, GROWS = (EPOCH_STARTED, LEADER_STARTED), "isr_shrinking", "isr_e
 LISTED, CAME, WENT = "broker_set_changed", "broker_startup", "broker_failure"
 """Events by which a ZooKeeper controller lists brokers that came and went, and takes up each of both next."""
 TERM_BEGINS = ("controller_elected", "controller_epoch_incremented", "broker_starting")
+TAKEN_UP = "INTERVAL 5 SECONDS"
+"""It does so at once."""
 LEAST, LEAST_SHARE = 5, 0.04
 """So many lost announcements in an hour are no accident; nor so many requests of a controller, if such a share of those
 that brokers received of it have no line of being sent. In whole logs these are 3 % of an hour at most, as it is not
@@ -140,28 +142,33 @@ def _breaks_of_leaders(events: DataFrame) -> DataFrame:
 
 
 def _breaks_of_controllers(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, at: lists of brokers that came and went without the line by which the controller takes that
-    up, or with one that it has no reason for. Of the last list of a term that line may never have been written."""
+    """EVENTS -> cluster, at: where controllers list brokers that came and went without the lines by which they take
+    that up, or have these without a list. Of the last list of a term they may never have been written.
+
+    Lines that are near each other are counted together: exports may have those of one millisecond in any order, and a
+    log may be there twice.
+    """
     kind = F.col("event_type")
-    is_list, begins_term = kind == LISTED, kind.isin(*TERM_BEGINS)
-    in_order = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
+    is_list = kind == LISTED
+    by_node = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
     lines = events.where(kind.isin(LISTED, CAME, WENT, *TERM_BEGINS) & F.col("node_id").isNotNull())
-    parts = lines.withColumn("part", F.count_if(is_list | begins_term).over(in_order))
+    is_apart = F.coalesce(F.lag("at").over(by_node) < F.col("at") - F.expr(TAKEN_UP), F.lit(True))
+    parts = lines.withColumn("is_apart", is_apart).withColumn("part", F.count_if("is_apart").over(by_node))
 
     def lists(*names: str) -> Column:
-        """Whether the list names any of those."""
-        return F.bool_or(is_list & F.greatest(*(F.coalesce(F.size(ids_of(name)), F.lit(0)) > 0 for name in names)))
+        """Lists that name any of those."""
+        return F.count_if(is_list & F.greatest(*(F.coalesce(F.size(ids_of(name)), F.lit(0)) > 0 for name in names)))
 
     by_part = parts.groupBy("cluster", "node_id", "part").agg(
-        F.bool_or(is_list).alias("is_list"),
         F.min("at").alias("at"),
-        (lists("added_brokers", "bounced_brokers") != F.bool_or(kind == CAME)).alias("is_odd_start"),
-        (lists("deleted_brokers", "bounced_brokers") != F.bool_or(kind == WENT)).alias("is_odd_end"),
+        F.bool_or(kind.isin(*TERM_BEGINS)).alias("begins_term"),
+        (lists("added_brokers", "bounced_brokers") != F.count_if(kind == CAME)).alias("is_odd_start"),
+        (lists("deleted_brokers", "bounced_brokers") != F.count_if(kind == WENT)).alias("is_odd_end"),
     )
-    is_followed = F.lead("is_list").over(Window.partitionBy("cluster", "node_id").orderBy("part"))
+    next_begins_term = F.lead("begins_term").over(Window.partitionBy("cluster", "node_id").orderBy("part"))
     return (
-        by_part.withColumn("is_followed", is_followed)
-        .where("is_list AND is_followed AND (is_odd_start OR is_odd_end)")
+        by_part.withColumn("next_begins_term", next_begins_term)
+        .where("NOT begins_term AND NOT next_begins_term AND (is_odd_start OR is_odd_end)")
         .select("cluster", "at")
     )
 

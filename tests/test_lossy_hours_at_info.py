@@ -71,25 +71,27 @@ def test_changes_that_do_not_go_on_from_the_one_before(frame: Frame, same: Same)
 
 
 def test_changes_that_tell_nothing(frame: Frame, same: Same) -> None:
-    """Half an hour lies between them; no leader says that it begins a leader epoch, as until 0.10; or none that it
-    lets replicas in, as from 2.7 on, so that each shrinks what it had let grow."""
+    """Half an hour lies between them; no leader says that it begins a leader epoch, as until 0.10; or none, or
+    none any more, that it lets replicas in, as from 2.7 on, so that each shrinks what it had let grow."""
     lost = ("1,2,3>1", "1,2>1", "1,2,3>1", "1>1,2")
     far = ("begin", "1,2,3>1", "later", "1,2>1", "1>1,2")
     same(hours(frame, of_leader(10, *far, topic="t") + of_leader(10, *far, topic="u")), NONE)
     same(hours(frame, of_leader(10, *lost)), NONE)
     same(hours(frame, of_leader(10, "begin", *lost[:-1])), NONE)
+    same(hours(frame, of_leader(10, "begin", "1>1,2", *lost[:-1])), NONE)
     same(hours(frame, of_leader(10, "begin", *lost)), "cluster | hour\nc | 10:00:00")
 
 
 def test_lists_of_brokers_that_nobody_takes_up(frame: Frame, same: Same) -> None:
     """Each list is followed by what the controller does about it. Of 11:00 two lists are not; of 12:00 two lines belong
     to a list that is lost; of 13:00 the last list of a term is not, which its controller may not have come to, and one
-    more; of 14:00 the last line, and one more."""
+    more; of 14:00 the last line, and one more; of 15:00 two lines come as a term begins, what was before may be its."""
     rows = of_controller(10, "term", "+1 came", "-1 went", "~2 went came", "+1 came", "-3 went")
     rows += of_controller(11, "+1", "-1 went", "~2 came", "+4 came")
     rows += of_controller(12, "+1 came", "went", "-1 went", "came", "+3 came")
     rows += of_controller(13, "+1", "-1 went", "+1", "term", "+1 came")
     rows += of_controller(14, "+1", "-1 went", "+1")
+    rows += of_controller(15, "term came", "-1 went", "term went", "+1 came")
     same(
         hours(frame, rows),
         """cluster | hour

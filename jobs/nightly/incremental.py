@@ -282,7 +282,7 @@ class AppendedClusters:
         left, lossy = self._left, self.facts.lossy_hours
         if not lossy.keys() & left.keys():
             return
-        untraced = [name for name in left if self.facts.kinds_by_cluster[name].is_untraced_zookeeper]
+        untraced = [name for name, kinds in self.facts.kinds_by_cluster.items() if kinds.is_untraced_zookeeper]
         before = collect_lossy_hours(self.events.where(_older(left)), untraced)
         for name, at in left.items():
             if any(hour < _micros(at) and hour not in before.get(name, ()) for hour in lossy.get(name, ())):

@@ -145,21 +145,26 @@ class DerivationInputs:
             self.lossy_hours,
         )
 
+    @property
+    def _untraced(self) -> list[str]:
+        """Clusters with ZooKeeper alone of which no line logs requests."""
+        kinds = self.kinds_by_cluster
+        return [name for name, own in kinds.items() if own.is_untraced_zookeeper and not own.kraft]
+
     @cached_property
     def lossy_hours(self) -> LossyHours:
         """When single lines of clusters are lost."""
-        untraced = [name for name, kinds in self.kinds_by_cluster.items() if kinds.is_untraced_zookeeper]
-        may_be_lossy = self.kinds.have(ANNOUNCED) or untraced
-        return collect_lossy_hours(self.events, untraced) if may_be_lossy else {}
+        may_be_lossy = self.kinds.have(ANNOUNCED) or self._untraced
+        return collect_lossy_hours(self.events, self._untraced) if may_be_lossy else {}
 
     @cached_property
     def lost_minutes(self) -> dict[str, LostMinutes]:
         """What tells that all nodes' logs are missing for some time, of KRaft's clusters without a metadata dump and of
-        ZooKeeper's whose requests are logged; of a window, too, by lines of all times."""
+        ZooKeeper's; of a window, too, by lines of all times."""
         kinds = self.kinds_by_cluster
         traced = [name for name, own in kinds.items() if own.is_traced and not own.kraft]
         of_kraft = [name for name, own in kinds.items() if own.kraft and not own.dumps and own.have(TELLING)]
-        names = of_kraft + traced
+        names = of_kraft + traced + self._untraced
         if not names:
             return {}
         events = self._all_events
@@ -168,4 +173,4 @@ class DerivationInputs:
             if self.corrections is not None:
                 events = clocks.on_cluster_clock(events, self.corrections, {"at": "node_id"})
         of_names = events.where(F.col("cluster").isin(*names))
-        return collect_lost_minutes(of_names, self.controllers, traced, has_kraft=bool(of_kraft))
+        return collect_lost_minutes(of_names, self.controllers, traced, self._untraced, has_kraft=bool(of_kraft))

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.controllers import with_active
 from jobs.timelines.observations import LEADER_STARTED, number_of
+from jobs.timelines.odd_lines import breaks_of_leaders
 from schemas.kafka_values import LEADER_DURING_DELETE
 from schemas.spark import LONG, TEXT, struct
 from udfs.logs.lost_minutes import LEAST_SILENCE, LineGap, LostMinutes
@@ -44,15 +45,22 @@ _HOLES = struct(cluster=TEXT, since=LONG, until=LONG)
 
 
 def to_losses(
-    events: DataFrame, controllers: DataFrame, traced: Collection[str] = (), *, has_kraft: bool = True
+    events: DataFrame,
+    controllers: DataFrame,
+    traced: Collection[str] = (),
+    untraced: Collection[str] = (),
+    *,
+    has_kraft: bool = True,
 ) -> DataFrame:
-    """EVENTS, CONTROLLER_TIMELINE, clusters of ZooKeeper that log requests -> cluster, since, until: from one line to a
-    later one, between which others must be missing; times in microseconds. `has_kraft`: whether any is of KRaft.
+    """EVENTS, CONTROLLER_TIMELINE, clusters of ZooKeeper that log requests, and that do not -> cluster, since, until:
+    from one line to a later one, between which others must be missing; times in microseconds. `has_kraft`: whether any
+    is of KRaft.
 
     A broker says which leader epoch it had of a partition, and its last line about that has a lower one; from 3.9 on
     followers print the new one, which tells nothing. A controller repeats a broker's epoch, and no line of its
     registration has that. One that is active for longer than a period reports no period. Where requests are logged
-    (TRACE), each leader epoch of a partition is in some line, but for those of its deletion.
+    (TRACE), each leader epoch of a partition is in some line, but for those of its deletion. Where they are not, a
+    leader changes the ISR that it had (`breaks_of_leaders`).
     """
     named = events.select("cluster", "node_id", "at", "file_id", "line", "event_type", "fields", "broker_id",
                           "topic", "partition", "leader", "leader_epoch",
@@ -62,6 +70,9 @@ def to_losses(
         parts += [_with_unknown_registrations(named, controllers, events), _with_late_reports(named, controllers)]
     if traced:
         parts.append(_with_skipped_epochs(named.where(F.col("cluster").isin(*traced))))
+    if untraced:
+        breaks = breaks_of_leaders(events.where(F.col("cluster").isin(*untraced)))
+        parts.append(breaks.withColumns({name: F.unix_micros(name) for name in ("since", "until")}))
     losses = reduce(DataFrame.unionByName, parts)
     # of those that end within one part the shortest is enough
     by_part = losses.groupBy("cluster", F.floor(F.col("until") / PART_US).alias("part"))
@@ -147,11 +158,16 @@ def to_silences(events: DataFrame, *by: str) -> DataFrame:
 
 
 def collect_lost_minutes(
-    events: DataFrame, controllers: DataFrame, traced: Collection[str] = (), *, has_kraft: bool = True
+    events: DataFrame,
+    controllers: DataFrame,
+    traced: Collection[str] = (),
+    untraced: Collection[str] = (),
+    *,
+    has_kraft: bool = True,
 ) -> dict[str, LostMinutes]:
     """Arguments of `to_losses` -> what tells of holes, by cluster of which lines are missing. Silences are looked for
     only there."""
-    losses = _by_cluster(to_losses(events, controllers, traced, has_kraft=has_kraft))
+    losses = _by_cluster(to_losses(events, controllers, traced, untraced, has_kraft=has_kraft))
     if not losses:
         return {}
     silences = _by_cluster(to_silences(events.where(F.col("cluster").isin(*losses))))

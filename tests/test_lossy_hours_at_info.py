@@ -1,4 +1,5 @@
-"""Hours of which lines are lost, of clusters with ZooKeeper that log no requests: lines that lack their other."""
+"""Hours and minutes of which lines are lost, of clusters with ZooKeeper that log no requests: lines that lack their
+other."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.lossy_hours import collect_lossy_hours, to_lossy_hours_at_info, with_lossy_hours
+from jobs.timelines.lost_minutes import collect_lost_minutes
 from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.timelines import CONTROLLER_TIMELINE
 from tests.test_lost_minutes import micros
 from udfs.logs.lost_minutes import LineGap
 
@@ -140,6 +143,17 @@ def test_leaders_logs_do_not_cover_such_hours(frame: Frame, same: Same) -> None:
            zk      | 1      | 09:00:00      | 10:00:00
            zk      | 1      | 11:00:00      | 12:00:00""",
     )
+
+
+def test_one_change_that_does_not_go_on_shows_that_a_silence_is_a_hole(frame: Frame) -> None:
+    """A single one, in a silence of half an hour; where the leader goes on from the ISR that it had it was a rest."""
+    lost = of_leader(10, "begin", "1,2,3>1", "later", "1,2>1", "1>1,2")
+    rest = of_leader(10, "begin", "1,2,3>1,2", "later", "1,2>1", "1>1,2", cluster="rests")
+    events, terms = frame(EVENTS, f"{COLUMNS}\n{lost}{rest}"), frame(CONTROLLER_TIMELINE, "cluster\n")
+    minutes = collect_lost_minutes(events, terms, untraced=["c", "rests"], has_kraft=False)
+    hole = LineGap(micros("10:02:00"), micros("10:33:00"))
+    assert {name: one.holes() for name, one in minutes.items()} == {"c": [hole]}
+    assert collect_lost_minutes(events, terms, has_kraft=False) == {}
 
 
 def test_hours_and_holes_together() -> None:

@@ -402,6 +402,22 @@ def test_a_change_that_starts_anew_behind_a_hole_says_nothing_of_the_one_before(
     assert shown([*ordered_states(with_hole)]) == expected
 
 
+def test_a_first_change_behind_a_hole_does_not_start_from_what_the_controller_wrote() -> None:
+    """Between the line by which 2 begins leader epoch 1 and the first change that it logs others may be lost: what it
+    starts from has a place in the leader epoch, and no number."""
+    observations = evidence(
+        """
+        0 @1: 1 leads 1,2,3
+        1 @10: 2 begins
+        1 @60: 2 makes 2,3 -> 2"""
+    )
+    whole = ["0.0 @1: 1 leads 1,2,3", "1.1 @10: 2 leads 2,3", "1.2 @60: 2 leads 2"]
+    assert shown([*ordered_states(observations)]) == whole
+    with_hole = [replace(o, coverage=(0, 20) if o.at < 20 else (50, 99)) for o in observations]
+    expected = ["0.0 @1: 1 leads 1,2,3", "1.? @10: 2 leads 2,3", "1.? @60: 2 leads 2"]
+    assert shown([*ordered_states(with_hole)]) == expected
+
+
 def test_what_others_log_in_a_hole_is_the_state_from_which_the_leader_goes_on() -> None:
     observations = evidence(
         """3 @1: 1 leads 1,2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -100,13 +101,16 @@ more  | 10:20:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MI
 """.replace("MIN", "min.insync.replicas")
 
 
-def inputs(frame: Frame, states: str, lines: str, settings: Settings) -> DataFrame:
+def inputs(
+    frame: Frame, states: str, lines: str, settings: Settings, kinds: Mapping[str, EvidenceKinds] | None = None
+) -> DataFrame:
     events, coverage = frame(EVENTS, lines), frame(LOG_COVERAGE, COVERAGE)
     known = to_known_spans(coverage, CONTROLLER_LOGS, timedelta(hours=1), "cluster")
     rows = frame(PARTITION_TIMELINE, states).withColumns(
         {"partition": F.lit(0), "incarnation": F.lit(0), "ordinal": F.col("partition_epoch").cast("long")}
     )
-    return with_state_inputs(rows, events, known, ClusterFacts(events, coverage, EvidenceKinds(kraft=True)), settings)
+    facts = ClusterFacts(events, coverage, EvidenceKinds(kraft=True), kinds or {})
+    return with_state_inputs(rows, events, known, facts, settings)
 
 
 def test_recovery_states_are_those_that_lines_print(frame: Frame, same: Same) -> None:
@@ -180,6 +184,28 @@ def test_the_assignment_is_not_known_of_a_state_that_only_a_late_request_shows(f
     same(
         inputs(frame, states, lines, Settings()),
         "topic | replicas\n late |\n both | 1,0,2\n other | 1,0,2",
+    )
+
+
+def test_an_isr_refutes_the_assignment_where_nothing_tells_of_lost_lines(frame: Frame, same: Same) -> None:
+    """With ZooKeeper until 0.10 at INFO; later ones print when leader epochs begin, and at TRACE requests."""
+    states = "cluster | topic | partition_epoch | replicas | isr\n" + "".join(
+        f"{name} | in | 5 | 1,0,2 | 0,1\n{name} | out | 5 | 1,0,2 | 0,3\n" for name in ("info", "later", "trace")
+    )
+    begins, received = "leader_epoch_started", "leader_and_isr_request_received"
+    kinds = {
+        name: EvidenceKinds(kraft=False, requests=requests, event_types=frozenset(types))
+        for name, requests, types in (("info", False, ()), ("later", False, (begins,)), ("trace", True, (received,)))
+    }
+    same(
+        inputs(frame, states, "event_type\n", Settings(), kinds),
+        """cluster | topic | replicas
+           info    | in    | 1,0,2
+           info    | out   |
+           later   | in    | 1,0,2
+           later   | out   | 1,0,2
+           trace   | in    | 1,0,2
+           trace   | out   | 1,0,2""",
     )
 
 

@@ -94,6 +94,11 @@ class LeaderTerm:
         return self.leader < 0 or (self.coverage is not None and self.coverage[0] <= self.began)
 
     @property
+    def is_covered_to_first_change(self) -> bool:
+        """Whether the ISR from which the leader's first logged change starts is the one that the controller wrote."""
+        return self.is_covered_from_start and all(self.is_covered_to(change.at) for change in self.changes[:1])
+
+    @property
     def begins_with(self) -> set[int]:
         """Who was surely in sync as the leader epoch began."""
         return set(self.steps[0].isr) if self.steps else {self.leader} - {NO_LEADER}

@@ -148,8 +148,8 @@ def _close(
         is_certain = False
     if following is not None and following.steps and not _may_follow(following, term):
         is_certain = False
-    states, is_gapless = _states(term, start, follows=follows)
-    refutes = next_epoch is not None and term.is_covered_from_start and start != next_epoch
+    states, is_gapless = _states(term, start, follows=follows and term.is_covered_to_first_change)
+    refutes = next_epoch is not None and term.is_covered_to_first_change and start != next_epoch
     if term.printed_at:
         is_placed = start is not None
         states = [replace(s, is_printed=is_placed, refutes=refutes and not n) for n, s in enumerate(states)]
@@ -165,7 +165,7 @@ def _close(
 def _start(term: LeaderTerm, next_epoch: int | None) -> int | None:
     """The partition epoch of a leader epoch's first state, by the writes before it, or by printed ones; None unknown. A
     chain that would begin before `next_epoch` lacks changes whose lines are lost."""
-    if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch):
+    if next_epoch is not None and term.is_covered_to_first_change and term.fits(next_epoch):
         return next_epoch
     anchor = term.anchor()
     return None if anchor is not None and next_epoch is not None and anchor < next_epoch else anchor

@@ -85,6 +85,24 @@ def test_changes_that_tell_nothing(frame: Frame, same: Same) -> None:
     same(hours(frame, of_leader(10, "begin", *lost)), "cluster | hour\nc | 10:00:00")
 
 
+def test_changes_at_the_moment_in_which_a_leader_epoch_begins(frame: Frame, same: Same) -> None:
+    """One of the leader epoch before and one of the new one, both logged as that begins, in another file; in the second
+    case it began a minute before them."""
+
+    def of_two_topics(begin: str) -> str:
+        return "".join(
+            f"""c | 1 | g | 1 | 09:00:00 | {topic} | 0 | {BEGIN} |     |
+                c | 1 | g | 2 | {begin}  | {topic} | 0 | {BEGIN} |     |
+                c | 1 | f | 7 | 10:05:00 | {topic} | 0 | {SHRINK} | 1   | old_isr=1,2,3
+                c | 1 | f | 8 | 10:05:00 | {topic} | 0 | {SHRINK} | 2   | old_isr=2,3
+                c | 1 | f | 9 | 10:30:00 | {topic} | 0 | {GROW}   | 2,3 | old_isr=2\n"""
+            for topic in ("t", "u")
+        )
+
+    same(hours(frame, of_two_topics("10:05:00")), NONE)
+    same(hours(frame, of_two_topics("10:04:00")), "cluster | hour\nc | 10:00:00")
+
+
 def test_lists_of_brokers_that_nobody_takes_up(frame: Frame, same: Same) -> None:
     """Each list is followed by what the controller does about it, which may take it half a minute (0.11.0.2: it waits
     for the dead broker's connection to end). Of 11:00 two lists are not; of 12:00 two have a line that belongs to a

@@ -26,17 +26,19 @@ TERM_BEGINS = ("controller_elected", "controller_epoch_incremented", "broker_sta
 def breaks_of_leaders(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, since, until: from one change of an ISR to the leader's next one, if that begins with another
     ISR than the former led to. Only leaders that print when they begin a leader epoch (0.11 on) and both kinds of
-    changes (until 2.6) can tell."""
+    changes (until 2.6) can tell. They do so in another file than the changes (2.6), or by clocks of seconds: what is as
+    old as the begin of a leader epoch may be of the one before."""
     is_begin, is_change = F.col("event_type").isin(*BEGUN), F.col("event_type").isin(SHRINKS, GROWS)
     old_isr, isr = ids_of("old_isr"), F.array_sort("isr")
     is_shown = is_begin | (is_change & old_isr.isNotNull() & isr.isNotNull())
     own = events.where(is_shown & F.col("topic").isNotNull())
-    in_order = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "line", "file_id")
+    of_leader = Window.partitionBy("cluster", "node_id", "topic", "partition")
+    in_order, by_then = of_leader.orderBy("at", "line", "file_id"), of_leader.orderBy("at")
     change = F.when(is_change, F.struct("at", old_isr.alias("begin"), isr.alias("end")))
     changes = own.select(
         "cluster", "node_id", "at", change.alias("change"), F.lag(change).over(in_order).alias("before"),
-        F.count_if(is_begin).over(in_order).alias("begun"),
-    ).where("begun > 0 AND before IS NOT NULL AND change IS NOT NULL")  # fmt: skip
+        F.max(F.when(is_begin, F.col("at"))).over(by_then.rangeBetween(Window.unboundedPreceding, 0)).alias("begun_at"),
+    ).where("begun_at < before.at AND change IS NOT NULL")  # fmt: skip
     goes_on = F.col("change.begin").isin(F.col("before.end"), F.col("before.begin"))
     last = own.where(F.col("event_type") == GROWS).groupBy("cluster", "node_id").agg(F.max("at").alias("last_growth"))
     return (

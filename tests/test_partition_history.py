@@ -416,6 +416,25 @@ def test_a_first_change_behind_a_hole_does_not_start_from_what_the_controller_wr
     with_hole = [replace(o, coverage=(0, 20) if o.at < 20 else (50, 99)) for o in observations]
     expected = ["0.0 @1: 1 leads 1,2,3", "1.? @10: 2 leads 2,3", "1.? @60: 2 leads 2"]
     assert shown([*ordered_states(with_hole)]) == expected
+    assert [[state.follows for state in ordered_states(rows)] for rows in (observations, with_hole)] == [
+        [False, True, True],
+        [False, False, True],
+    ]
+
+
+def test_what_is_printed_behind_a_hole_refutes_nothing_before_it() -> None:
+    """The writes that raised the partition epoch to 9 may all have been in the hole: what was counted before stays."""
+    observations = evidence(
+        """
+        0 @1: 1 leads 1,2,3
+        0 @5: 1 makes 1,2,3 -> 1,2
+        1 @10: 2 begins
+        1 @60: 2 makes 1,2 -> 2
+        1 @70: 2 leads 2 #9"""
+    )
+    with_hole = [replace(o, coverage=(0, 20) if o.at < 20 else (50, 99)) for o in observations]
+    expected = ["0.0 @1: 1 leads 1,2,3", "0.1 @5: 1 leads 1,2", "1.? @10: 2 leads 1,2", "1.9 @60: 2 leads 2"]
+    assert shown([*ordered_states(with_hole)]) == expected
 
 
 def test_what_others_log_in_a_hole_is_the_state_from_which_the_leader_goes_on() -> None:

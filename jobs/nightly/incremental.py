@@ -26,11 +26,12 @@ from jobs.timelines.cluster_facts import (
     ClusterFacts,
     is_removal_result_until_1_0,
     is_replica_offline,
+    untraced_clusters,
 )
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.kafka_releases import releases
 from jobs.timelines.kraft_clusters import to_kraft_clusters
-from jobs.timelines.lossy_hours import collect_lossy_hours
+from jobs.timelines.lossy_hours import ANNOUNCED, collect_lossy_hours
 from jobs.timelines.observations import number_of
 from jobs.timelines.states.controller_steps import is_broker_step
 from jobs.timelines.topics import with_topic_name
@@ -282,8 +283,8 @@ class AppendedClusters:
         left, lossy = self._left, self.facts.lossy_hours
         if not lossy.keys() & left.keys():
             return
-        untraced = [name for name, kinds in self.facts.kinds_by_cluster.items() if kinds.is_untraced_zookeeper]
-        before = collect_lossy_hours(self.events.where(_older(left)), untraced)
+        untraced, has_kraft = untraced_clusters(self.facts.kinds_by_cluster), self.facts.kinds.have(ANNOUNCED)
+        before = collect_lossy_hours(self.events.where(_older(left)), untraced, has_kraft=has_kraft)
         for name, at in left.items():
             if any(hour < _micros(at) and hour not in before.get(name, ()) for hour in lossy.get(name, ())):
                 self._rebuild([name], "the new events show that lines before them are lost")

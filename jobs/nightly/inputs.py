@@ -14,7 +14,13 @@ from jobs.nightly.window_events import events_in
 from jobs.nightly.windows import Windows
 from jobs.session import compiling
 from jobs.timelines import clocks
-from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
+from jobs.timelines.cluster_facts import (
+    ClusterFacts,
+    EvidenceKinds,
+    evidence_kinds,
+    kinds_of_any,
+    untraced_clusters,
+)
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.lossy_hours import ANNOUNCED, LossyHours, collect_lossy_hours
@@ -145,17 +151,11 @@ class DerivationInputs:
             self.lossy_hours,
         )
 
-    @property
-    def _untraced(self) -> list[str]:
-        """Clusters with ZooKeeper alone of which no line logs requests."""
-        kinds = self.kinds_by_cluster
-        return [name for name, own in kinds.items() if own.is_untraced_zookeeper and not own.kraft]
-
     @cached_property
     def lossy_hours(self) -> LossyHours:
         """When single lines of clusters are lost."""
-        may_be_lossy = self.kinds.have(ANNOUNCED) or self._untraced
-        return collect_lossy_hours(self.events, self._untraced) if may_be_lossy else {}
+        untraced = untraced_clusters(self.kinds_by_cluster)
+        return collect_lossy_hours(self.events, untraced, has_kraft=self.kinds.have(ANNOUNCED))
 
     @cached_property
     def lost_minutes(self) -> dict[str, LostMinutes]:
@@ -164,7 +164,8 @@ class DerivationInputs:
         kinds = self.kinds_by_cluster
         traced = [name for name, own in kinds.items() if own.is_traced and not own.kraft]
         of_kraft = [name for name, own in kinds.items() if own.kraft and not own.dumps and own.have(TELLING)]
-        names = of_kraft + traced + self._untraced
+        untraced = untraced_clusters(kinds)
+        names = of_kraft + traced + untraced
         if not names:
             return {}
         events = self._all_events
@@ -173,4 +174,4 @@ class DerivationInputs:
             if self.corrections is not None:
                 events = clocks.on_cluster_clock(events, self.corrections, {"at": "node_id"})
         of_names = events.where(F.col("cluster").isin(*names))
-        return collect_lost_minutes(of_names, self.controllers, traced, self._untraced, has_kraft=bool(of_kraft))
+        return collect_lost_minutes(of_names, self.controllers, traced, untraced, has_kraft=bool(of_kraft))

@@ -127,6 +127,11 @@ def _kinds_of(row: dict[str, Any]) -> EvidenceKinds:
     return EvidenceKinds(**kinds, event_types=frozenset(row["event_types"]))
 
 
+def untraced_clusters(kinds_by_cluster: Mapping[str, EvidenceKinds]) -> list[str]:
+    """Clusters with ZooKeeper alone of which no line logs requests: what is lost of them other lines have to tell."""
+    return [name for name, own in kinds_by_cluster.items() if own.is_untraced_zookeeper and not own.kraft]
+
+
 def kinds_of_any(kinds: Iterable[EvidenceKinds]) -> EvidenceKinds:
     """The kinds of evidence that any of some clusters has."""
     every = tuple(kinds)

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.lost_minutes import STARTS
@@ -27,7 +28,7 @@ from schemas.spark import LONG, TEXT, struct
 from udfs.logs.lost_minutes import LineGap
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, SparkSession
 
 
 LossyHours = Mapping[str, Sequence[int]]
@@ -112,12 +113,15 @@ def to_lossy_hours_at_info(events: DataFrame) -> DataFrame:
     )
 
 
-def collect_lossy_hours(events: DataFrame, untraced: Collection[str] = ()) -> LossyHours:
-    """Rows of `to_lossy_hours_of_kraft`, and of `to_lossy_hours_at_info` of clusters with ZooKeeper that do not log
-    their requests, by cluster, in order; there are few."""
-    rows = to_lossy_hours_of_kraft(events)
+def collect_lossy_hours(events: DataFrame, untraced: Collection[str] = (), *, has_kraft: bool = True) -> LossyHours:
+    """Rows of `to_lossy_hours_of_kraft`, if any cluster may have them, and of `to_lossy_hours_at_info` of clusters with
+    ZooKeeper that do not log their requests, by cluster, in order; there are few."""
+    parts = [to_lossy_hours_of_kraft(events)] if has_kraft else []
     if untraced:
-        rows = rows.unionByName(to_lossy_hours_at_info(events.where(F.col("cluster").isin(*untraced))))
+        parts.append(to_lossy_hours_at_info(events.where(F.col("cluster").isin(*untraced))))
+    if not parts:
+        return {}
+    rows = reduce(DataFrame.unionByName, parts)
     hours = defaultdict[str, list[int]](list)
     for row in sorted(rows.select("cluster", F.unix_micros("hour").alias("hour")).distinct().collect()):
         hours[row["cluster"]].append(row["hour"])

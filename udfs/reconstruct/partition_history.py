@@ -148,7 +148,7 @@ def _close(
         is_certain = False
     if following is not None and following.steps and not _may_follow(following, term):
         is_certain = False
-    states, is_gapless = _states(term, start, follows=follows and term.is_covered_to_first_change)
+    states, is_gapless = _states(term, start, follows=follows)
     refutes = next_epoch is not None and term.is_covered_to_first_change and start != next_epoch
     if term.printed_at:
         is_placed = start is not None
@@ -267,7 +267,7 @@ def _states(term: LeaderTerm, start: int | None, *, follows: bool) -> tuple[list
     drafts = _in_order(term, drafts, chain, start)
     states: list[OrderedState] = []
     places = {id(step): place for place, step in enumerate(term.steps)}
-    place_before = -1 if follows and term.is_covered_from_start else None
+    place_before = -1 if follows and term.is_covered_to_first_change else None
     for draft in drafts:
         proofs, place = draft.proofs, places.get(id(draft.step))
         # a state that only a change shows that starts from it, written or not
